@@ -1,0 +1,154 @@
+import type { HoldCause } from './words.ts';
+
+export type AlertName =
+  | 'QuotaModelWrong'
+  | 'QuotaExhausted'
+  | 'QuotaDrift'
+  | 'OtherConsumer'
+  | 'LaneStalled'
+  | 'UngatedRequest'
+  | 'PolicyRejected'
+  | 'SinkFailing';
+
+export type AlertSeverity = 'info' | 'warning' | 'critical';
+
+export type Hypothesis =
+  | 'limit-changed'
+  | 'other-consumer'
+  | 'hidden-window'
+  | 'policy-too-wide'
+  | 'restart'
+  | 'unknown';
+
+/** Starts counted in one window that ends now. */
+export interface WindowCount {
+  readonly windowMs: number;
+  readonly starts: number;
+  /** What the downstream declares for this window (requests), where it declares one. */
+  readonly declared?: number;
+  /** What this process uses of it. */
+  readonly sized?: number;
+}
+
+/** What the answer itself said, in numbers only: no URL, header text, argument or body. */
+export interface ServerWord {
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+  /** Where the time was read, e.g. `retry-after`. */
+  readonly readFrom?: string;
+  /** The server said longer than `maxHold`. */
+  readonly capped?: boolean;
+  readonly limit?: number;
+  readonly remaining?: number;
+  readonly resetMs?: number;
+}
+
+/** What a person is told. Schema 1. */
+export interface Alert {
+  readonly schema: 1;
+  readonly id: string;
+  readonly name: AlertName;
+  readonly status: 'firing' | 'resolved';
+  readonly severity: AlertSeverity;
+  readonly downstream: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly endsAt?: string;
+  readonly origin: {
+    readonly service?: string;
+    readonly environment?: string;
+    readonly instance: string;
+    readonly version: string;
+    readonly policyHash: string;
+  };
+  readonly incident: {
+    readonly id: string;
+    readonly startedAt: string;
+    readonly throttles: number;
+    readonly inARow: number;
+  };
+  /** What Penstock has done. */
+  readonly action: {
+    readonly kind: 'none' | 'hold' | 'pause';
+    readonly cause?: HoldCause;
+    /** ISO 8601. */
+    readonly until?: string;
+    readonly step?: number;
+  };
+  readonly impact: {
+    readonly waiting: number;
+    readonly refused: number;
+    readonly inFlight: number;
+    readonly oldestWaitMs: number;
+    /** At most 5. */
+    readonly tools: readonly string[];
+  };
+  readonly observed: {
+    /** 1 s, 10 s and every declared window. */
+    readonly windows: readonly WindowCount[];
+    readonly sinceHoldMs?: number;
+    readonly processUpMs: number;
+  };
+  readonly server: ServerWord;
+  readonly hypothesis: Hypothesis;
+  readonly explanation: string;
+  readonly suggestion?: { readonly path: string; readonly from: unknown; readonly to: unknown };
+  readonly owner?: string;
+  readonly source?: string;
+  readonly runbook?: string;
+  readonly tool?: string;
+  readonly runId?: string;
+  readonly traceId?: string;
+  readonly spanId?: string;
+}
+
+/**
+ * What a lane knows at the moment something is worth an alert; `alerts/` turns it into an `Alert`.
+ * Instants are epoch milliseconds.
+ */
+export interface AlertFacts {
+  readonly name: AlertName;
+  readonly downstream: string;
+  readonly at: number;
+  readonly incident: {
+    readonly id: string;
+    readonly startedAt: number;
+    readonly throttles: number;
+    readonly inARow: number;
+  };
+  readonly action: {
+    readonly kind: 'none' | 'hold' | 'pause';
+    readonly cause?: HoldCause;
+    readonly until?: number;
+    readonly step?: number;
+  };
+  readonly impact: Alert['impact'];
+  readonly observed: Alert['observed'];
+  readonly server: ServerWord;
+  /** Whether any request quota is declared; without one there is no model to be wrong. */
+  readonly declared: readonly {
+    readonly text: string;
+    readonly limit: number;
+    readonly windowMs: number;
+    readonly unit: string;
+  }[];
+  readonly longestWindowMs: number;
+  readonly owner?: string;
+  readonly source?: string;
+  readonly runbook?: string;
+  readonly tool?: string;
+  readonly runId?: string;
+  readonly traceId?: string;
+  readonly spanId?: string;
+  /** For alerts that no 429 raised (`LaneStalled`, `SinkFailing`): what happened, in one sentence. */
+  readonly detail?: string;
+}
+
+/**
+ * Where incidents are delivered. `deliver` may be slow, reject, throw or hang: nothing of it
+ * reaches a call. The signal fires when the attempt has taken too long or the dispatcher closes.
+ */
+export interface AlertSink {
+  readonly name: string;
+  readonly deliver: (alert: Alert, signal: AbortSignal) => void | PromiseLike<void>;
+}

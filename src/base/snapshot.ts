@@ -1,0 +1,75 @@
+import type { ErrorCode } from './errors.ts';
+import type { HoldState } from './plan.ts';
+import type { LimitedBy, Outcome, Priority } from './words.ts';
+
+/** The state of one bucket. */
+export interface QuotaSnapshot {
+  /** `60/minute`. */
+  readonly quota: string;
+  readonly unit: string;
+  /** Permits in the bucket now; negative while a debt is repaid; never above `burst`. */
+  readonly permits: number;
+  readonly burst: number;
+  readonly declaredPerSecond: number;
+  readonly sizedPerSecond: number;
+}
+
+/** How many wait in one class, and for how long the oldest of them. */
+export interface ClassSnapshot {
+  readonly length: number;
+  readonly oldestMs: number;
+}
+
+export interface LaneTotals {
+  /** Calls that came in, refused ones included. */
+  readonly calls: number;
+  readonly started: number;
+  readonly refused: Readonly<Partial<Record<ErrorCode, number>>>;
+  /** Aborted by the caller, before or after the start. */
+  readonly aborted: number;
+  readonly settled: Readonly<Record<Outcome, number>>;
+  /** 429s, those of `report()` included. */
+  readonly throttled: number;
+}
+
+/** One downstream: its own lane, with the lanes of its accounts added to the counts. */
+export interface DownstreamSnapshot {
+  readonly downstream: string;
+  readonly queued: number;
+  readonly classes: Readonly<Record<Priority, ClassSnapshot>>;
+  readonly oldestWaitMs: number;
+  readonly running: number;
+  /** Past their end and still holding their place. */
+  readonly overdue: number;
+  /** Past their grace: the place was given back, the call has still not settled. */
+  readonly orphaned: number;
+  readonly isPaused: boolean;
+  /** Epoch milliseconds at which the latest hold ends. */
+  readonly heldUntil?: number;
+  readonly holds: readonly HoldState[];
+  /** Milliseconds of gentler pace left after a hold. */
+  readonly warmLeftMs: number;
+  /** What a new call of the default class and cost would wait, as it would be told. */
+  readonly expectedWaitMs: number;
+  readonly limitedBy?: LimitedBy;
+  readonly quotas: readonly QuotaSnapshot[];
+  /** 429s in a row: incidents without a success that began after the hold. */
+  readonly inARow: number;
+  readonly incidentId?: string;
+  readonly lastThrottledAt?: number;
+  /** Lanes kept for `ctx.account`. */
+  readonly accounts: number;
+  readonly totals: LaneTotals;
+}
+
+/** Plain JSON: no NaN, no Infinity, no side effect of reading it. */
+export interface Snapshot {
+  readonly schema: 1;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly name?: string;
+  readonly policyHash: string;
+  readonly isClosed: boolean;
+  readonly alerts: { readonly pending: number; readonly dropped: Readonly<Record<string, number>> };
+  readonly downstreams: readonly DownstreamSnapshot[];
+}

@@ -1,0 +1,23 @@
+/** What a call's outcome meant, as read from the value it returned or threw. */
+export type Outcome = 'success' | 'throttled' | 'overloaded' | 'exhausted' | 'failed' | 'cancelled';
+
+/** What makes a call wait. `queue` means: only those that are ahead of it. */
+export type LimitedBy = 'quota' | 'concurrency' | 'interval' | 'hold' | 'queue';
+
+/** Why no call may start before an instant. */
+export type HoldCause = 'retry-after' | 'quota-reset' | 'cooldown' | 'operator';
+
+/** Classes of service, highest first. */
+export type Priority = 'interactive' | 'normal' | 'batch';
+
+/** The classes in the order in which they are served. */
+export const PRIORITIES: readonly Priority[] = ['interactive', 'normal', 'batch'];
+
+/** Milliseconds, or a text such as `250ms`, `30s`, `5m`, `1h`, `1d`. */
+export type Duration = number | string;
+
+/** Permits that a call takes: of requests, or per unit. Whole numbers, 0 or more. */
+export type Cost = number | { readonly [unit: string]: number };
+
+/** The unit that a bare number of permits means. */
+export const REQUESTS = 'requests';
