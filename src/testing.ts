@@ -1,0 +1,1 @@
+export { ManualClock, type SuspendOptions } from './testing/manual-clock.ts';
