@@ -1,0 +1,49 @@
+/** What a room of `src` may use. A room is a folder, or a file that stands directly in `src`. */
+export interface Room {
+  /** Other rooms it may import, types included. */
+  readonly rooms: readonly string[] | 'all but cli';
+  /** External packages it may import. */
+  readonly packages?: readonly string[];
+}
+
+/** Who may import whom. A room that has no row here is a violation. */
+export const ROOMS: Readonly<Record<string, Room>> = {
+  base: { rooms: [], packages: ['fastest-levenshtein'] },
+  model: { rooms: ['base'] },
+  store: { rooms: ['base', 'model'] },
+  dispatch: { rooms: ['base', 'model'] },
+  policy: { rooms: ['base'], packages: ['zod', 'yaml', 'fastest-levenshtein'] },
+  feedback: { rooms: ['base'] },
+  explain: { rooms: ['base', 'feedback'] },
+  telemetry: { rooms: ['base'], packages: ['@opentelemetry/api'] },
+  alerts: { rooms: ['base'], packages: ['bottleneck'] },
+  adapters: { rooms: ['base'] },
+  simulate: { rooms: ['base'] },
+  status: { rooms: ['base'] },
+  dispatcher: { rooms: 'all but cli' },
+  testing: { rooms: 'all but cli' },
+  index: { rooms: 'all but cli' },
+  cli: {
+    rooms: ['base', 'policy', 'feedback', 'simulate', 'status', 'dispatcher', 'index'],
+    packages: ['picocolors'],
+  },
+};
+
+/** Where the graph of imports begins. */
+export const ENTRIES = ['src/index.ts', 'src/testing.ts', 'src/cli/main.ts'];
+
+/** Not part of the core, which runs wherever JavaScript does: these may import `node:` modules. */
+export const MAY_IMPORT_NODE = ['src/adapters/', 'src/alerts/sinks/', 'src/cli/', 'src/status/'];
+
+/**
+ * May import `node:` modules inside a function only: the file is in the core's graph, what it
+ * needs of Node is loaded when it is called.
+ */
+export const MAY_LOAD_NODE = ['src/policy/load'];
+
+/** May touch `Date`, `performance` and timers. */
+export const MAY_TOUCH_TIME = ['src/base/clock.ts', 'src/cli/', 'src/testing/macrotask.ts'];
+
+/** More than one idea lives in a file or function above this. */
+export const MOST_FILE_LINES = 300;
+export const MOST_FUNCTION_LINES = 60;
