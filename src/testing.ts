@@ -1,1 +1,11 @@
+export {
+  type FakeCall,
+  type FakeConsumer,
+  FakeDownstream,
+  type FakeDownstreamOptions,
+  type FakeHint,
+} from './testing/fake-downstream.ts';
+export type { FakeLimit } from './testing/fake-limits.ts';
 export { ManualClock, type SuspendOptions } from './testing/manual-clock.ts';
+export { type EventRecord, type EventSource, type RecordedCall, recordEvents } from './testing/recorder.ts';
+export { type Start, windowMax } from './testing/window-max.ts';
