@@ -1,6 +1,6 @@
 import { type Clock, LONGEST_TIMER_MS } from '../base/clock.ts';
 import { type ManualTimer, TimerHeap } from './timer-heap.ts';
-import { turn } from './turn.ts';
+import { turn } from './macrotask.ts';
 
 const DEFAULT_WALL_MS = 1_767_225_600_000; // 2026-01-01T00:00:00Z
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { turnOf } from '../../src/testing/turn.ts';
+import { turnOf } from '../../src/testing/macrotask.ts';
 
 async function settlesWithin(turn: () => Promise<void>): Promise<boolean> {
   let isSettled = false;
