@@ -1,6 +1,5 @@
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-const DAY_MS = 86_400_000;
 
 const DAY_NAME = '(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*';
 const TIME = '(\\d{2}):(\\d{2}):(\\d{2})';
@@ -20,7 +19,7 @@ export function parseHttpDate(text: string, nowMs: number): number | undefined {
   if (asctime !== null) return instant(Number(asctime[6]), asctime[1], asctime[2], asctime.slice(3));
   const dashed = DASHED.exec(text);
   if (dashed === null) return undefined;
-  const thisYear = 1970 + Math.floor(nowMs / (365.2425 * DAY_MS));
+  const thisYear = new Date(nowMs).getUTCFullYear();
   let year = Math.floor(thisYear / 100) * 100 + Number(dashed[3]);
   if (year > thisYear + 50) year -= 100;
   return instant(year, dashed[2], dashed[1], dashed.slice(4));
@@ -37,13 +36,5 @@ function instant(
   const [hour, minute, second] = time.map(Number) as [number, number, number];
   if (month < 0 || day < 1 || day > (MONTH_DAYS[month] ?? 0)) return undefined;
   if (hour > 23 || minute > 59 || second > 60) return undefined;
-  return daysSinceEpoch(year, month + 1, day) * DAY_MS + ((hour * 60 + minute) * 60 + second) * 1_000;
-}
-
-/** Days from 1970-01-01 in the Gregorian calendar; counts years from March, so that a leap day ends a year. */
-function daysSinceEpoch(year: number, month: number, day: number): number {
-  const y = month > 2 ? year : year - 1;
-  const fromMarch = month > 2 ? month - 3 : month + 9;
-  const leapDays = Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
-  return y * 365 + leapDays + Math.floor((153 * fromMarch + 2) / 5) + day - 1 - 719_468;
+  return Date.UTC(year, month, day, hour, minute, second);
 }

@@ -1,0 +1,73 @@
+import type { Alert, AlertFacts, AlertSeverity, Hypothesis } from '../base/alert.ts';
+import { explanationOf } from './explanation.ts';
+import { isoInstant } from './instants.ts';
+import { suggestionFor } from './suggestion.ts';
+
+/** From the third incident in a row on, what we hold is not enough: somebody must look. */
+const INCIDENTS_THAT_PAGE = 3;
+
+/**
+ * What a person is told about what a lane knows. `id` must be unique; without one it is made of the
+ * incident, the alert's name and the count of 429s.
+ */
+export function buildAlert(facts: AlertFacts, origin: Alert['origin'], id?: string): Alert {
+  const { incident, action, impact } = facts;
+  const hypothesis = hypothesisOf(facts);
+  const suggestion = suggestionFor(facts);
+  return {
+    schema: 1,
+    id: id ?? `${incident.id}-${facts.name}-${incident.throttles}`,
+    name: facts.name,
+    status: 'firing',
+    severity: severityOf(facts),
+    downstream: facts.downstream,
+    at: isoInstant(facts.at),
+    origin,
+    incident: { ...incident, startedAt: isoInstant(incident.startedAt) },
+    action: {
+      kind: action.kind,
+      ...(action.cause !== undefined && { cause: action.cause }),
+      ...(action.until !== undefined && { until: isoInstant(action.until) }),
+      ...(action.step !== undefined && { step: action.step }),
+    },
+    impact: { ...impact, tools: impact.tools.slice(0, 5) },
+    observed: facts.observed,
+    server: facts.server,
+    hypothesis,
+    explanation: explanationOf(facts, hypothesis, suggestion),
+    ...(suggestion !== undefined && { suggestion }),
+    ...labels(facts),
+  };
+}
+
+function severityOf(facts: AlertFacts): AlertSeverity {
+  const { name, action, impact, incident } = facts;
+  if (name === 'QuotaExhausted' || name === 'LaneStalled') return 'critical';
+  if (name === 'QuotaDrift' || name === 'OtherConsumer') return 'info';
+  if (action.kind === 'pause' && impact.refused > 0) return 'critical';
+  if (incident.inARow >= INCIDENTS_THAT_PAGE) return 'critical';
+  return name === 'QuotaModelWrong' && facts.declared.length === 0 ? 'info' : 'warning';
+}
+
+/** Only what is certain, or plain from the facts; everything else is `unknown`, and the text says what is not known. */
+function hypothesisOf(facts: AlertFacts): Hypothesis {
+  if (facts.name !== 'QuotaModelWrong' || facts.declared.length === 0) return 'unknown';
+  const { windows, processUpMs } = facts.observed;
+  if (windows.some(({ starts, declared }) => declared !== undefined && starts > declared)) {
+    return 'policy-too-wide';
+  }
+  return processUpMs < facts.longestWindowMs ? 'restart' : 'unknown';
+}
+
+function labels(facts: AlertFacts): Partial<Alert> {
+  const { owner, source, runbook, tool, runId, traceId, spanId } = facts;
+  return {
+    ...(owner !== undefined && { owner }),
+    ...(source !== undefined && { source }),
+    ...(runbook !== undefined && { runbook }),
+    ...(tool !== undefined && { tool }),
+    ...(runId !== undefined && { runId }),
+    ...(traceId !== undefined && { traceId }),
+    ...(spanId !== undefined && { spanId }),
+  };
+}

@@ -1,0 +1,88 @@
+import type { Alert } from '../base/alert.ts';
+import type { PacedSink } from './mailbox.ts';
+
+export interface StderrSinkOptions {
+  /** Where the text goes; default: the process's stderr, else the console. */
+  readonly write?: (text: string) => void;
+  /** A block for people (true) or one line of JSON for machines (false); default: whether stderr is a terminal. */
+  readonly isTerminal?: boolean;
+}
+
+/** What we use of a process, where there is one: the core runs in places without. */
+interface StderrHost {
+  readonly process?: {
+    readonly stderr?: { readonly isTTY?: boolean; readonly write?: (text: string) => unknown };
+  };
+}
+
+const LINE_WIDTH = 96;
+
+/**
+ * Writes each incident to stderr: a readable block on a terminal, one line of JSON elsewhere.
+ *
+ * @example
+ * createDispatcher(policy, { alertSinks: [stderrSink({ isTerminal: false })] })
+ */
+export function stderrSink(options: StderrSinkOptions = {}): PacedSink {
+  return {
+    name: 'stderr',
+    spacingMs: 0,
+    deliver: (alert) => {
+      const { stderr } = (globalThis as StderrHost).process ?? {};
+      const isTerminal = options.isTerminal ?? stderr?.isTTY === true;
+      const text = isTerminal ? alertBlock(alert) : `${JSON.stringify(alert)}\n`;
+      if (options.write !== undefined) options.write(text);
+      else if (stderr?.write !== undefined) stderr.write(text);
+      else console.error(text.trimEnd());
+    },
+  };
+}
+
+/** An alert for a terminal: a headline, the explanation, a change of the policy, who to ask. */
+export function alertBlock(alert: Alert): string {
+  const word = alert.status === 'resolved' ? 'RESOLVED' : alert.severity.toUpperCase();
+  const lines = [`penstock ${word} ${alert.downstream}: ${alert.name}, ${alert.at}`];
+  for (const paragraph of alert.explanation.split('\n')) lines.push(...wrap(paragraph).map(indent));
+  if (alert.suggestion !== undefined && alert.status === 'firing') {
+    const { path, from, to } = alert.suggestion;
+    lines.push(
+      indent(`policy: ${path}: ${from === null ? '' : `${JSON.stringify(from)} -> `}${JSON.stringify(to)}`),
+    );
+  }
+  const facts = Object.entries({
+    owner: alert.owner,
+    source: alert.source,
+    runbook: alert.runbook,
+    tool: alert.tool,
+    run: alert.runId,
+    trace: alert.traceId,
+    incident: alert.incident.id,
+    instance: alert.origin.instance,
+  }).filter(([, value]) => value !== undefined);
+  lines.push(indent(facts.map(([name, value]) => `${name}: ${value}`).join(' | ')));
+  return `${lines.map(printable).join('\n')}\n`;
+}
+
+function indent(line: string): string {
+  return `  ${line}`;
+}
+
+/** Names come from policies and models: none of them may move the cursor or fake a line. */
+function printable(line: string): string {
+  return line.replace(/\p{Cc}/gu, ' ');
+}
+
+function wrap(text: string): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > LINE_WIDTH) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === '' ? word : `${line} ${word}`;
+    }
+  }
+  lines.push(line);
+  return lines;
+}
