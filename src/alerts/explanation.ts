@@ -1,6 +1,6 @@
 import type { Alert, AlertFacts, Hypothesis, WindowCount } from '../base/alert.ts';
 import { formatDuration } from '../base/duration.ts';
-import type { HoldCause } from '../base/words.ts';
+import { REQUESTS } from '../base/words.ts';
 import { clockTime } from './instants.ts';
 
 /**
@@ -15,37 +15,49 @@ export function explanationOf(
   return [whatWasDone(facts), whatWasSeen(facts), whatToDo(facts, hypothesis, suggestion)].join('\n');
 }
 
-/** The one paragraph of an incident that is over. */
+/** What is said of an incident that is over. */
 export function explainEnd(last: Alert, quietMs: number, count: number): string {
-  const alerts = count === 1 ? '1 alert' : `${count} alerts`;
-  const since = `since ${clockTime(Date.parse(last.incident.startedAt))}`;
-  const quiet = `${last.downstream} is quiet again: nothing for ${formatDuration(quietMs)}, after ${alerts} ${since}.`;
-  const isKnown = last.hypothesis !== 'unknown' || last.name !== 'QuotaModelWrong';
-  return isKnown
-    ? `${quiet}\nNothing is to be done now.`
-    : `${quiet}\nNothing is to be done now, but the cause was not found: it may come back.`;
+  const since = clockTime(Date.parse(last.incident.startedAt), Date.parse(last.at));
+  const seen = count === 1 ? 'one alert' : `${count} alerts`;
+  const over = `${last.downstream} is quiet again: nothing for ${formatDuration(quietMs)}, after ${seen} since ${since}.`;
+  const isOpen = last.name === 'QuotaModelWrong' && last.hypothesis === 'unknown';
+  const rest = isOpen ? ', but the cause was not found: it may come back.' : '.';
+  return `${over}\nNothing is to be done now${rest}`;
 }
 
-const CAUSES: Readonly<Record<HoldCause, string>> = {
-  'retry-after': 'as long as the server asked for',
-  'quota-reset': 'until its quota starts afresh',
-  cooldown: 'a time of our own choice, because the server named none',
-  operator: 'because an operator said so',
-};
-
-function whatWasDone({ downstream, at, action, impact }: AlertFacts): string {
-  const waiting = impact.waiting === 1 ? '1 call waits' : `${impact.waiting} calls wait`;
+function whatWasDone(facts: AlertFacts): string {
+  const { name, downstream, at, action, impact } = facts;
   if (action.kind === 'none' || action.until === undefined) {
-    return `Penstock has not slowed ${downstream} down: its calls start as before.`;
+    if (name === 'LaneStalled') {
+      return 'Penstock cannot end a call from outside: it fires call.signal when its time is up, and gives its place to the next one leaseGrace later.';
+    }
+    return name === 'QuotaModelWrong' || name === 'QuotaExhausted'
+      ? `Penstock has not slowed ${downstream} down: its calls start as before.`
+      : 'Penstock has taken no action.';
   }
-  const until = `until ${clockTime(action.until, at)} (${formatDuration(Math.max(0, action.until - at))})`;
-  const why = action.cause === undefined ? '' : `, ${CAUSES[action.cause]}`;
-  const step = action.step !== undefined && action.step > 1 ? ` (step ${action.step})` : '';
+  const until = `until ${clockTime(action.until, at)} (in ${formatDuration(Math.max(0, action.until - at))})${cause(facts)}.`;
+  const waiting = counted(impact.waiting, 'call waits', 'calls wait');
   if (action.kind === 'hold') {
-    return `Penstock starts no call to ${downstream} ${until}${why}${step}; ${waiting} and will run then, unless a deadline comes first.`;
+    const then = impact.waiting === 0 ? '' : ' and will start then, unless a deadline comes first';
+    return `Penstock holds ${downstream} back ${until} ${waiting}${then}.`;
   }
-  const refused = impact.refused === 0 ? 'none so far' : `${impact.refused} so far`;
-  return `Penstock has paused ${downstream} ${until}${why}${step}. New calls are refused (RATE_LIMITED), ${refused}; ${waiting}.`;
+  const refused = counted(impact.refused, 'call was refused', 'calls were refused');
+  return `Penstock has paused ${downstream} ${until} New calls are refused at once (RATE_LIMITED): ${refused.toLowerCase()} so far. ${waiting}.`;
+}
+
+function cause({ action }: AlertFacts): string {
+  switch (action.cause) {
+    case 'retry-after':
+      return ', as the server asked';
+    case 'quota-reset':
+      return ', when its quota starts afresh';
+    case 'cooldown':
+      return `; the server named no time, this is step ${action.step ?? 1} of our own cooldown`;
+    case 'operator':
+      return ', as an operator asked';
+    case undefined:
+      return '';
+  }
 }
 
 function whatWasSeen(facts: AlertFacts): string {
@@ -53,40 +65,38 @@ function whatWasSeen(facts: AlertFacts): string {
   const said: string[] = [];
   if (detail !== undefined) said.push(sentence(detail));
   if (name !== 'QuotaModelWrong' && name !== 'QuotaExhausted') {
-    said.push(
-      `${impact.inFlight} in flight, ${impact.waiting} waiting, the oldest for ${formatDuration(impact.oldestWaitMs)}.`,
-    );
+    const oldest = impact.waiting === 0 ? '' : `, the oldest for ${formatDuration(impact.oldestWaitMs)}`;
+    said.push(`${impact.inFlight} in flight, ${impact.waiting} waiting${oldest}.`);
     return said.join(' ');
   }
-  if (incident.throttles > 0) said.push(sentence(throttles(facts)));
+  if (incident.throttles > 0) said.push(throttles(facts));
   const starts = [...observed.windows].sort((a, b) => b.windowMs - a.windowMs).map(windowText);
-  if (starts.length > 0) said.push(`Calls started by this process: ${starts.join('; ')}.`);
+  if (starts.length > 0) said.push(`Started by this process: ${starts.join('; ')}.`);
   if (observed.sinceHoldMs !== undefined) {
     said.push(`The last hold ended ${formatDuration(observed.sinceHoldMs)} before.`);
   }
-  said.push(`The process has been up for ${formatDuration(observed.processUpMs)}.`);
+  said.push(`This process has been up for ${formatDuration(observed.processUpMs)}.`);
   return said.join(' ');
 }
 
 function throttles({ incident, server }: AlertFacts): string {
-  const count = incident.throttles === 1 ? '1 call was' : `${incident.throttles} calls were`;
+  const calls = counted(incident.throttles, 'call was throttled', 'calls were throttled');
   const row = incident.inARow > 1 ? `, the ${ordinal(incident.inARow)} in a row` : '';
-  const status = server.status === undefined ? '' : `status ${server.status}, `;
-  return `${count} throttled in this incident${row}: ${status}${wait(server)}`;
+  const status = server.status === undefined ? '' : ` with status ${server.status}`;
+  return `${calls}${status} in this incident${row}. ${wait(server)}`;
 }
 
 function wait({ retryAfterMs, readFrom, capped }: AlertFacts['server']): string {
-  if (retryAfterMs === undefined) return 'without a time to come back';
+  if (retryAfterMs === undefined) return 'The server named no time to come back.';
   const from = readFrom === undefined ? '' : ` in ${readFrom}`;
-  const longer = capped === true ? ', which is longer than maxHold allows' : '';
-  return `come back in ${formatDuration(retryAfterMs)}${from}${longer}`;
+  const longer = capped === true ? ', longer than maxHold allows: one call will ask again before' : '';
+  return `The server asked for ${formatDuration(retryAfterMs)}${from}${longer}.`;
 }
 
 function windowText({ windowMs, starts, declared, sized }: WindowCount): string {
-  const counted = `${starts} in ${formatDuration(windowMs)}`;
-  if (declared === undefined) return counted;
-  const used = sized === undefined ? '' : `, ${Math.floor(sized)} used by us`;
-  return `${counted} (${declared} declared${used})`;
+  const text = `${starts} in ${formatDuration(windowMs)}`;
+  if (declared === undefined) return text;
+  return `${text} (they allow ${declared}${sized === undefined ? '' : `, we use ${Math.floor(sized)}`})`;
 }
 
 function whatToDo(facts: AlertFacts, hypothesis: Hypothesis, suggestion: Alert['suggestion']): string {
@@ -94,9 +104,9 @@ function whatToDo(facts: AlertFacts, hypothesis: Hypothesis, suggestion: Alert['
     case 'QuotaModelWrong':
       return facts.declared.length === 0 ? declareOne(facts, suggestion) : correctTheQuota(facts, hypothesis);
     case 'QuotaExhausted':
-      return `To do: have the quota of ${facts.downstream} raised, or stop the work that uses it up. Seconds of waiting do not cure it.`;
+      return `To do: have the quota of ${facts.downstream} raised, or stop the work that uses it up. Waiting for seconds does not cure it.`;
     case 'LaneStalled':
-      return 'To do: find out why these calls do not end. Pass call.signal on to the client, and give the calls a deadline or maxRun.';
+      return 'To do: find out why these calls do not end. Pass call.signal on to the client; give the calls a deadline or the downstream a maxRun.';
     case 'QuotaDrift':
     case 'OtherConsumer':
       return `Nothing is to be done now. If it lasts, correct the quota of ${facts.downstream} in the policy.`;
@@ -110,23 +120,46 @@ function whatToDo(facts: AlertFacts, hypothesis: Hypothesis, suggestion: Alert['
 }
 
 function declareOne({ downstream, action }: AlertFacts, suggestion: Alert['suggestion']): string {
-  const first = `${downstream} declares no quota, so no model of ours was wrong.`;
-  const example = suggestion === undefined ? '' : `; ${suggestion.to} is what it last took, a place to start`;
-  const unlimited = action.kind === 'none' ? ', in place of `unlimited`' : '';
-  return `${first} To do, by day: find out its limit and declare it as \`quota\`${unlimited}${example}.`;
+  const unlimited = action.kind === 'none' ? ' in place of `unlimited`' : '';
+  const first = `The policy declares no quota for ${downstream}, so no model of ours was wrong. To do, by day: find out its limit and declare it as \`quota\`${unlimited}`;
+  return suggestion === undefined
+    ? `${first}.`
+    : `${first}; ${suggestion.to}, what it last took, is a start.`;
 }
 
 function correctTheQuota(facts: AlertFacts, hypothesis: Hypothesis): string {
+  const { downstream, owner, source, incident, longestWindowMs } = facts;
   const quotas = facts.declared.map(({ text }) => text).join(' and ');
-  const ask = facts.owner === undefined ? 'ask its provider' : `ask ${facts.owner}`;
-  const source = facts.source === undefined ? '' : ` (declared after: ${facts.source})`;
-  if (hypothesis === 'restart') {
-    return `Nothing is to be done now: the process is younger than the longest window (${formatDuration(facts.longestWindowMs)}), so calls of the one before it may still count. If it happens again without a restart, the quota of ${facts.downstream} is wrong.`;
-  }
+  const declared = `${quotas}${source === undefined ? '' : ` (source: ${source})`}`;
   if (hypothesis === 'policy-too-wide') {
-    return `To do: our policy allowed more starts than ${quotas}${source}. Lower \`burst\`, \`providerBurst\` or \`utilization\` of ${facts.downstream}.`;
+    return `To do: our policy let more calls start than ${declared}. Lower \`burst\`, \`providerBurst\` or \`utilization\` of ${downstream}.`;
   }
-  return `Our starts were within ${quotas}${source}. Why it throttled us is not known: the limit may be lower, it may be counted in a shorter window, or somebody else may use the same credential. To do, if it comes back: ${ask} which limit applies, and lower \`quota\` or \`utilization\` of ${facts.downstream}.`;
+  if (hypothesis === 'restart' && incident.inARow < 2) {
+    return `Nothing is to be done now: this process is younger than the longest window (${formatDuration(longestWindowMs)}), so calls of the one before it may still count. If it happens again without a restart, the declared quota of ${downstream} is wrong: ${declared}.`;
+  }
+  const when =
+    incident.inARow < 3 ? 'To do, if it comes back' : 'To do now, because waiting does not cure it';
+  const ask = owner === undefined ? 'find out' : `ask ${owner}`;
+  return `${evidence(facts, declared)} Why it throttled us is not known: its limit may be lower, it may count in a shorter window, or somebody else may use the same credential. ${when}: ${ask} which limit applies, and lower \`quota\` or \`utilization\` of ${downstream}.${byHand(facts)}`;
+}
+
+/** Says no more than was counted: windows count starts, never other units. */
+function evidence({ observed, declared }: AlertFacts, text: string): string {
+  const isCounted = observed.windows.some((window) => window.declared !== undefined);
+  if (!isCounted) return `Declared: ${text}.`;
+  return declared.every(({ unit }) => unit === REQUESTS)
+    ? `Our starts were within what is declared: ${text}.`
+    : `Our starts were within what is declared, what they cost in other units was not counted: ${text}.`;
+}
+
+function byHand({ action, downstream }: AlertFacts): string {
+  return action.kind === 'pause'
+    ? ` Once it is cured, resume('${downstream}', { all: true }) ends the pause.`
+    : '';
+}
+
+function counted(count: number, one: string, many: string): string {
+  return count === 1 ? `1 ${one}` : `${count === 0 ? 'No' : count} ${count === 0 ? one : many}`;
 }
 
 function sentence(text: string): string {

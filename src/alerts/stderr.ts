@@ -41,7 +41,9 @@ export function stderrSink(options: StderrSinkOptions = {}): PacedSink {
 /** An alert for a terminal: a headline, the explanation, a change of the policy, who to ask. */
 export function alertBlock(alert: Alert): string {
   const word = alert.status === 'resolved' ? 'RESOLVED' : alert.severity.toUpperCase();
-  const lines = [`penstock ${word} ${alert.downstream}: ${alert.name}, ${alert.at}`];
+  const lines = [
+    `penstock ${word} ${alert.downstream}: ${alert.name} at ${alert.at.slice(0, 19).replace('T', ' ')} UTC`,
+  ];
   for (const paragraph of alert.explanation.split('\n')) lines.push(...wrap(paragraph).map(indent));
   if (alert.suggestion !== undefined && alert.status === 'firing') {
     const { path, from, to } = alert.suggestion;

@@ -1,0 +1,104 @@
+import { systemClock } from './base/clock.ts';
+import { formatDuration } from './base/duration.ts';
+import { type AdmissionError, type ErrorCode, isAdmissionError } from './base/errors.ts';
+import type { Verdict } from './base/verdict.ts';
+import { property } from './feedback/hint.ts';
+import { createJudge } from './feedback/judge.ts';
+
+/** What a rejection means for whoever made the call. */
+export interface Explanation {
+  readonly code: ErrorCode | 'CANCELLED' | 'TIMEOUT' | 'FAILED';
+  /** The same call may succeed later, and repeating it is safe as far as the error tells. */
+  readonly retryable: boolean;
+  /** Whether the call may have had an effect. False only where that is certain. */
+  readonly started: boolean;
+  /** Milliseconds after which it is worth another try. */
+  readonly retryAfterMs?: number;
+  /** For a person or a model: what happened and what to do about it. */
+  readonly message: string;
+}
+
+/** A message is shown to people and models: an error that quotes a whole page is cut. */
+const LONGEST_QUOTE = 300;
+
+/** An error says nothing of the policy it ran under: statuses other than 429 that mean throttled are a lane's to know. */
+const judge = createJudge({
+  downstream: '',
+  throttleStatuses: [429],
+  wallNow: () => systemClock.wallNow(),
+  onClassifierFailure: () => undefined,
+});
+
+/**
+ * Explains whatever a call can reject with: Penstock's own refusals (of any copy of the package),
+ * the downstream's own 429, an abort, a timeout, anything else. Never throws.
+ *
+ * @example
+ * try { return await callDownstream('carrier', fn) } catch (error) {
+ *   return { isError: true, content: [{ type: 'text', text: explain(error).message }] }
+ * }
+ */
+export function explain(error: unknown): Explanation {
+  if (isOurs(error)) return refusal(error);
+  const verdict = judge(error, true);
+  if (verdict.outcome === 'throttled') return throttled(verdict);
+  if (verdict.outcome === 'overloaded') return overloaded(verdict);
+  if (verdict.outcome === 'cancelled') {
+    const message = `The call was cancelled by its caller${quoted(error)}. Do not repeat it unless it is still wanted.`;
+    return { code: 'CANCELLED', retryable: false, started: true, message };
+  }
+  if (isTimeout(error)) {
+    const message = `The call took too long${quoted(error)}. Whether it had an effect is not known: check before repeating it.`;
+    return { code: 'TIMEOUT', retryable: false, started: true, message };
+  }
+  const status = verdict.server?.status;
+  const kind = status === undefined ? 'The call failed' : `The call failed with status ${status}`;
+  const message = `${kind}${quoted(error)}. Penstock did not refuse it: the cause is in the call or its downstream.`;
+  return { code: 'FAILED', retryable: false, started: true, message };
+}
+
+function isOurs(error: unknown): error is AdmissionError {
+  try {
+    return isAdmissionError(error);
+  } catch {
+    return false;
+  }
+}
+
+function refusal(error: AdmissionError): Explanation {
+  const { code, retryable, started, retryAfterMs, message } = error;
+  return { code, retryable, started, ...(retryAfterMs !== undefined && { retryAfterMs }), message };
+}
+
+function throttled(verdict: Verdict): Explanation {
+  const message = `The downstream throttled the call (status ${verdict.server?.status}): its quota is used up, and the call did no work. ${comeBack(verdict)}`;
+  return { code: 'RATE_LIMITED', retryable: true, started: true, ...hintOf(verdict), message };
+}
+
+function overloaded(verdict: Verdict): Explanation {
+  const message = `The downstream is overloaded (status ${verdict.server?.status}). Whether the call had an effect is not known. ${comeBack(verdict)}`;
+  return { code: 'FAILED', retryable: false, started: true, ...hintOf(verdict), message };
+}
+
+function hintOf({ server }: Verdict): { retryAfterMs?: number } {
+  return server?.retryAfterMs === undefined ? {} : { retryAfterMs: server.retryAfterMs };
+}
+
+function comeBack({ server }: Verdict): string {
+  return server?.retryAfterMs === undefined
+    ? 'Try again later; the downstream named no time.'
+    : `Try again in ${formatDuration(server.retryAfterMs)} at the earliest.`;
+}
+
+function isTimeout(error: unknown): boolean {
+  const name = property(error, 'name');
+  return name === 'TimeoutError' || property(error, 'code') === 'ETIMEDOUT';
+}
+
+/** The error's own words, in brackets and on one line; nothing where it has none. */
+function quoted(error: unknown): string {
+  const own = typeof error === 'string' ? error : property(error, 'message');
+  if (typeof own !== 'string' || own.trim() === '') return '';
+  const line = own.trim().replace(/\s+/g, ' ');
+  return ` (${line.length > LONGEST_QUOTE ? `${line.slice(0, LONGEST_QUOTE)}...` : line})`;
+}
