@@ -55,7 +55,7 @@ function cause({ action }: AlertFacts): string {
       return `; the server named no time, this is step ${action.step ?? 1} of our own cooldown`;
     case 'operator':
       return ', as an operator asked';
-    case undefined:
+    default:
       return '';
   }
 }

@@ -41,17 +41,21 @@ export function parseRetryAfter(text: string, context: HintContext): Hint | unde
 export function parseRetryAfterMs(text: string, context: HintContext): Hint | undefined {
   return longest(text, (part) => {
     const ms = decimal(part, 0);
-    if (ms === undefined) return undefined;
+    if (ms === undefined || ms >= VERY_LONG_MS) return veryLong(ms);
     return ms >= EPOCH_MS_FROM ? until(ms, context, 'read as an epoch in milliseconds') : { ms };
   });
 }
 
 function parseSeconds(text: string, context: HintContext): Hint | undefined {
   const ms = decimal(text, 3);
-  if (ms === undefined) return undefined;
+  if (ms === undefined || ms >= VERY_LONG_MS) return veryLong(ms);
   if (ms >= EPOCH_MS_FROM * 1_000) return until(ms / 1_000, context, 'read as an epoch in milliseconds');
   if (ms >= EPOCH_SECONDS_FROM * 1_000) return until(ms, context, 'read as an epoch in seconds');
   return { ms };
+}
+
+function veryLong(ms: number | undefined): Hint | undefined {
+  return ms === undefined ? undefined : { ms: VERY_LONG_MS };
 }
 
 function parseDate(text: string, context: HintContext): Hint | undefined {

@@ -1,0 +1,372 @@
+import { describe, expect, test, vi } from 'vitest';
+import { DownstreamPaused } from '../../src/base/errors.ts';
+import type { Classifier } from '../../src/base/verdict.ts';
+import { createJudge, type JudgeOptions, judgeReport } from '../../src/feedback/judge.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+
+function judgeWith(options: Partial<JudgeOptions> = {}): ReturnType<typeof createJudge> {
+  return createJudge({
+    downstream: 'carrier',
+    throttleStatuses: [429],
+    wallNow: () => NOW,
+    onClassifierFailure: () => undefined,
+    ...options,
+  });
+}
+
+const judge = judgeWith();
+const bySeven = {
+  outcome: 'throttled',
+  server: { status: 429, retryAfterMs: 7_000, readFrom: 'retry-after' },
+};
+const noHint = { outcome: 'throttled', server: { status: 429 } };
+
+describe('B39: a hint of 7 s in every container and place', () => {
+  class LookAlike {
+    readonly #map = new Map([['retry-after', '7']]);
+    get(name: string): string | undefined {
+      return this.#map.get(name.toLowerCase());
+    }
+  }
+  const bare: Record<string, string> = Object.create(null);
+  bare['Retry-After'] = '7';
+  const containers: readonly (readonly [string, object])[] = [
+    ['lower case', { 'retry-after': '7' }],
+    ['title case', { 'Retry-After': '7' }],
+    ['upper case', { 'RETRY-AFTER': '7' }],
+    ['a list of values', { 'Retry-after': ['7'] }],
+    ['several values', { 'retry-after': ['2', '7'] }],
+    ['a number', { 'Retry-After': 7 }],
+    ['Headers', new Headers({ 'Retry-After': '7' })],
+    ['a look-alike with get()', new LookAlike()],
+    ['a Map', new Map([['Retry-After', '7']])],
+    [
+      'pairs',
+      [
+        ['Date', 'x'],
+        ['Retry-After', '7'],
+      ],
+    ],
+    ['a flat list', ['Date', 'x', 'Retry-After', '7']],
+    ['a null prototype', bare],
+    ['a header named get', { get: '1', 'retry-after': '7' }],
+    [
+      'a get() that throws',
+      {
+        get: () => {
+          throw new Error('no');
+        },
+        'retry-after': '7',
+      },
+    ],
+  ];
+  test.each(containers)('%s', (_, headers) => {
+    expect(judge({ status: 429, headers }, true)).toEqual(bySeven);
+    expect(judge({ status: 429, headers }, false)).toEqual(bySeven);
+    expect(judge({ response: { status: 429, headers } }, true)).toEqual(bySeven);
+    expect(judge({ statusCode: 429, responseHeaders: headers }, true)).toEqual(bySeven);
+    expect(judge({ statusCode: 429, responseHeaders: headers }, false)).toEqual(bySeven);
+  });
+
+  test.each([
+    ['text', 'Retry-After: 7'],
+    ['a number', 7],
+    ['a Set', new Set(['Retry-After: 7'])],
+    [
+      'something that throws',
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error('no');
+          },
+        },
+      ),
+    ],
+    [
+      'an iterator that throws',
+      {
+        [Symbol.iterator]: () => {
+          throw new Error('no');
+        },
+      },
+    ],
+    ['null', null],
+    ['a symbol as value', { 'retry-after': Symbol('7') }],
+  ])('%s is no container: no hint and no exception', (_, headers) => {
+    expect(judge({ status: 429, headers }, true)).toEqual(noHint);
+  });
+});
+
+describe('what is thrown', () => {
+  test.each([
+    ['status', Object.assign(new Error('slow down'), { status: 429 })],
+    ['statusCode', Object.assign(new Error('slow down'), { statusCode: 429 })],
+    ['response.status', Object.assign(new Error('slow down'), { response: { status: 429 } })],
+    ['response.statusCode', Object.assign(new Error('slow down'), { response: { statusCode: 429 } })],
+    ['a status in digits', { status: '429' }],
+    ['a wrapper with a status of its own', { status: 502, response: { status: 429 } }],
+    ['a 429 that calls itself an abort', Object.assign(new Error('x'), { name: 'AbortError', status: 429 })],
+  ])('%s 429 is throttled', (_, error) => {
+    expect(judge(error, true)).toEqual(noHint);
+  });
+
+  test('B40: an unreadable header leaves a plain 429 and the error as it was', () => {
+    const error = Object.freeze(
+      Object.assign(new Error('x'), { status: 429, headers: { 'retry-after': 'abc' } }),
+    );
+    expect(judge(error, true)).toEqual(noHint);
+  });
+
+  test.each([
+    ['an Error', new Error('429 Too Many Requests')],
+    ['text', '429'],
+    ['a number', 429],
+    ['nothing', undefined],
+    ['a status that is none', { status: 'throttled' }],
+    ['a status out of range', { status: 42_900 }],
+  ])('%s has failed: prose and bare values are not read', (_, error) => {
+    expect(judge(error, true)).toEqual({ outcome: 'failed' });
+  });
+
+  test('another status has failed, and is kept', () => {
+    expect(judge({ status: 404 }, true)).toEqual({ outcome: 'failed', server: { status: 404 } });
+    expect(judge({ status: 503 }, true)).toEqual({ outcome: 'failed', server: { status: 503 } });
+  });
+
+  test.each([
+    ['DOMException', new DOMException('aborted', 'AbortError')],
+    ['AbortError', Object.assign(new Error('x'), { name: 'AbortError' })],
+    ['ABORT_ERR', Object.assign(new Error('x'), { code: 'ABORT_ERR' })],
+    ['ERR_CANCELED', Object.assign(new Error('x'), { code: 'ERR_CANCELED' })],
+    ['CanceledError', Object.assign(new Error('x'), { name: 'CanceledError' })],
+  ])('%s is cancelled', (_, error) => {
+    expect(judge(error, true)).toEqual({ outcome: 'cancelled' });
+  });
+
+  test('a refusal of Penstock from a nested call is cancelled, whatever it carries', () => {
+    const nested = new DownstreamPaused('paused', { downstream: 'model', retryAfterMs: 60_000 });
+    expect(judge(Object.assign(nested, { status: 429 }), true)).toEqual({ outcome: 'cancelled' });
+  });
+
+  test('getters that throw do no harm', () => {
+    const boom = {
+      get: () => {
+        throw new Error('no');
+      },
+    };
+    const broken = Object.defineProperties(
+      { statusCode: 429 },
+      { status: boom, response: boom, headers: boom },
+    );
+    expect(judge(broken, true)).toEqual(noHint);
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('no');
+        },
+        has: () => {
+          throw new Error('no');
+        },
+      },
+    );
+    expect(judge(hostile, true)).toEqual({ outcome: 'failed' });
+    expect(judge(hostile, false)).toEqual({ outcome: 'success' });
+  });
+});
+
+describe('what is returned', () => {
+  test.each([
+    ['undefined', undefined],
+    ['null', null],
+    ['text', '429'],
+    ['data with a status of its own', { status: 'delivered', id: 7 }],
+    ['a status without headers', { status: 429 }],
+    ['headers without a status', { headers: { 'retry-after': '7' } }],
+    ['a function', () => 429],
+    ['a Response', new Response('ok')],
+    ['a Response that says 404', new Response('', { status: 404 })],
+  ])('%s is a success', (_, value) => {
+    expect(judge(value, false)).toEqual({ outcome: 'success' });
+  });
+
+  test('a Response 429 is throttled and its body stays unread', () => {
+    const response = new Response('slow down', { status: 429, headers: { 'Retry-After': '7' } });
+    expect(judge(response, false)).toEqual(bySeven);
+    expect(response.bodyUsed).toBe(false);
+  });
+
+  test('a Response 500 has failed', () => {
+    expect(judge(new Response('', { status: 500 }), false)).toEqual({
+      outcome: 'failed',
+      server: { status: 500 },
+    });
+  });
+});
+
+describe('overloaded', () => {
+  test('503 with a usable Retry-After, 529 always', () => {
+    const headers = { 'retry-after': '7' };
+    const seven = { retryAfterMs: 7_000, readFrom: 'retry-after' };
+    for (const thrown of [true, false]) {
+      expect(judge({ status: 503, headers }, thrown)).toEqual({
+        outcome: 'overloaded',
+        server: { status: 503, ...seven },
+      });
+      expect(judge({ status: 503, headers: { 'retry-after': 'soon' } }, thrown).outcome).toBe('failed');
+      expect(judge({ status: 529, headers: {} }, thrown)).toEqual({
+        outcome: 'overloaded',
+        server: { status: 529 },
+      });
+      expect(judge({ status: 529, headers }, thrown).server).toEqual({ status: 529, ...seven });
+    }
+  });
+
+  test('a status that the policy calls throttled is throttled', () => {
+    const strict = judgeWith({ throttleStatuses: [403, 503] });
+    expect(strict({ status: 403 }, true).outcome).toBe('throttled');
+    expect(strict({ status: 503, headers: {} }, false).outcome).toBe('throttled');
+    expect(strict({ status: 429 }, true).outcome).toBe('failed');
+  });
+});
+
+describe('where a wait is found', () => {
+  const serverOf = (outcome: object): unknown => judge({ status: 429, ...outcome }, true).server;
+
+  test('milliseconds come before seconds, and unusable ones do not hide them', () => {
+    const both = { 'retry-after': '7', 'retry-after-ms': '6500' };
+    expect(serverOf({ headers: both })).toEqual({
+      status: 429,
+      retryAfterMs: 6_500,
+      readFrom: 'retry-after-ms',
+    });
+    expect(serverOf({ headers: { ...both, 'retry-after-ms': 'x' } })).toEqual(bySeven.server);
+    expect(serverOf({ headers: { 'x-ms-retry-after-ms': '20' } })).toMatchObject({ retryAfterMs: 20 });
+  });
+
+  test('an unusable header in one place does not hide a usable one in another', () => {
+    expect(serverOf({ headers: { 'retry-after': '-1' }, responseHeaders: { 'retry-after': '7' } })).toEqual(
+      bySeven.server,
+    );
+  });
+
+  test('B35: an epoch is noted where the alert will show it', () => {
+    expect(serverOf({ headers: { 'retry-after': String(NOW / 1_000 + 30) } })).toEqual({
+      status: 429,
+      retryAfterMs: 30_000,
+      readFrom: 'retry-after (read as an epoch in seconds)',
+    });
+  });
+
+  test('B36: Date and Age are read from the same container', () => {
+    const headers = { 'Retry-After': 'Thu, 01 Jan 2026 00:01:30 GMT', Date: 'Thu, 01 Jan 2026 00:01:00 GMT' };
+    expect(serverOf({ headers })).toMatchObject({ retryAfterMs: 30_000 });
+    expect(serverOf({ headers: { ...headers, Age: '3' } })).toMatchObject({ retryAfterMs: 90_000 });
+  });
+
+  test('B38: zero is a value, B27: a number with 400 digits is a very long wait', () => {
+    expect(serverOf({ headers: { 'retry-after': '0' } })).toMatchObject({ retryAfterMs: 0 });
+    expect(serverOf({ headers: { 'retry-after': 0 } })).toMatchObject({ retryAfterMs: 0 });
+    const longest = { retryAfterMs: Number.MAX_SAFE_INTEGER };
+    expect(serverOf({ headers: { 'retry-after': '9'.repeat(400) } })).toMatchObject(longest);
+    expect(serverOf({ headers: { 'retry-after': 1e300 } })).toMatchObject(longest);
+    expect(serverOf({ headers: { 'retry-after': Number.NaN } })).toEqual({ status: 429 });
+    expect(serverOf({ headers: { 'retry-after': 1e-7 } })).toMatchObject({ retryAfterMs: 1 });
+  });
+
+  test('retryAfterMs on the outcome itself counts; beside a header the longer of the two', () => {
+    expect(judge({ status: 429, retryAfterMs: 1_500.2 }, false)).toEqual({
+      outcome: 'throttled',
+      server: { status: 429, retryAfterMs: 1_501, readFrom: 'retryAfterMs' },
+    });
+    expect(serverOf({ retryAfterMs: 9_000, headers: { 'retry-after': '7' } })).toMatchObject({
+      retryAfterMs: 9_000,
+    });
+    expect(serverOf({ retryAfterMs: 1_000, headers: { 'retry-after': '7' } })).toMatchObject({
+      retryAfterMs: 7_000,
+    });
+    expect(serverOf({ retryAfterMs: Number.POSITIVE_INFINITY })).toMatchObject({
+      retryAfterMs: Number.MAX_SAFE_INTEGER,
+    });
+    expect(serverOf({ retryAfterMs: Number.NaN })).toEqual({ status: 429 });
+    expect(serverOf({ retryAfterMs: -1 })).toEqual({ status: 429 });
+  });
+});
+
+describe('judgeReport', () => {
+  test.each([
+    [{ status: 429, retryAfterMs: 2_000 }, 'throttled'],
+    [{ status: 429 }, 'throttled'],
+    [{ statusCode: 429 }, 'throttled'],
+    [{ status: 529 }, 'overloaded'],
+    [{ status: 500 }, 'failed'],
+    [{ status: 200 }, 'success'],
+    [{ status: 200, headers: {} }, 'success'],
+    [new Response('', { status: 429 }), 'throttled'],
+    [Object.assign(new Error('x'), { response: { status: 429 } }), 'throttled'],
+    [new Error('x'), 'failed'],
+    [undefined, 'success'],
+  ])('%o is %s', (outcome, expected) => {
+    expect(judgeReport(judge, outcome).outcome).toBe(expected);
+  });
+});
+
+describe('a classifier', () => {
+  test('comes first, with the value as it is; undefined leaves it to us', () => {
+    const classify = vi.fn<Classifier>(({ value }) =>
+      value === 'slow down' ? { outcome: 'throttled' } : undefined,
+    );
+    const own = judgeWith({ classify });
+    expect(own('slow down', false)).toEqual({ outcome: 'throttled' });
+    expect(own({ status: 429 }, true)).toEqual(noHint);
+    expect(classify.mock.calls[0]).toEqual([{ value: 'slow down', thrown: false, downstream: 'carrier' }]);
+  });
+
+  test('B48: a wait from a body is rounded up and bounded', () => {
+    const own = judgeWith({
+      classify: () => ({ outcome: 'exhausted', server: { retryAfterMs: 45_837.906_927 } }),
+    });
+    expect(own({}, true)).toEqual({ outcome: 'exhausted', server: { retryAfterMs: 45_838 } });
+  });
+
+  test('B49: one that throws is reported once and ignored', () => {
+    const onClassifierFailure = vi.fn(() => {
+      throw new Error('nobody listens');
+    });
+    const failure = new Error('no such field');
+    const own = judgeWith({
+      classify: () => {
+        throw failure;
+      },
+      onClassifierFailure,
+    });
+    expect(own({ status: 429 }, true)).toEqual(noHint);
+    expect(own('x', false)).toEqual({ outcome: 'success' });
+    expect(onClassifierFailure.mock.calls).toEqual([[failure]]);
+  });
+
+  test.each([
+    ['a promise', () => Promise.reject(new Error('late'))],
+    ['an unknown outcome', () => ({ outcome: 'rate limited' })],
+    ['text', () => 'throttled'],
+    ['null', () => null],
+  ])('%s is no verdict: reported, and the shape decides', (_, said) => {
+    const onClassifierFailure = vi.fn();
+    const own = judgeWith({ classify: said as never, onClassifierFailure });
+    expect(own({ status: 429 }, true)).toEqual(noHint);
+    expect(onClassifierFailure).toHaveBeenCalledOnce();
+  });
+
+  test.each([Number.NaN, -1, '5'])(
+    'a wait of %s is reported and left out; the outcome stands',
+    (retryAfterMs) => {
+      const onClassifierFailure = vi.fn();
+      const server = { status: 200, retryAfterMs } as never;
+      const own = judgeWith({ classify: () => ({ outcome: 'throttled', server }), onClassifierFailure });
+      expect(own({}, false)).toEqual({ outcome: 'throttled', server: { status: 200 } });
+      expect(onClassifierFailure).toHaveBeenCalledOnce();
+    },
+  );
+});
