@@ -1,0 +1,129 @@
+/**
+ * Writes what documents take from the code and from the last benchmark between their markers:
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors` and `bench`. `--write`
+ * updates the files; without it the exit code says whether they are in step.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Class, parseSync } from 'oxc-parser';
+import { machineLine, type Report, summaryTable } from '../benchmarks/lib/report.ts';
+import * as errors from '../src/base/errors.ts';
+import { describeOptions } from '../src/policy/options.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const RESULTS = join(ROOT, 'benchmarks', 'results');
+
+const SECTIONS: Readonly<Record<string, () => string>> = {
+  options: optionsTable,
+  errors: errorsTable,
+  bench: benchTable,
+};
+
+/** The text with every marked section as it should be now. Throws on a section that nobody can write. */
+export function synced(text: string): string {
+  return text.replaceAll(/<!-- (\w+):start -->[\s\S]*?<!-- \1:end -->/g, (_, name: string) => {
+    const write = SECTIONS[name];
+    if (write === undefined)
+      throw new Error(`no section called ${name}; there are ${Object.keys(SECTIONS).join(', ')}`);
+    return `<!-- ${name}:start -->\n${write()}\n<!-- ${name}:end -->`;
+  });
+}
+
+/** Documents that may carry markers, relative to the root. */
+export function documents(): string[] {
+  const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
+  const pages = docs.filter((name) => name.endsWith('.md')).map((name) => join('docs', name));
+  return ['README.md', ...pages].filter((name) => existsSync(join(ROOT, name)));
+}
+
+function optionsTable(): string {
+  return table(
+    ['option', 'default', 'meaning'],
+    describeOptions().map((row) => [`\`${row.option}\``, row.default, row.meaning]),
+  );
+}
+
+/** Where the caller decides, the word of the class alone would mislead. */
+const RETRYABLE: Readonly<Record<string, string>> = {
+  DeadlineExceeded: 'yes; in phase `running` only if the call is idempotent',
+};
+
+function errorsTable(): string {
+  const file = join(ROOT, 'src', 'base', 'errors.ts');
+  const text = readFileSync(file, 'utf8');
+  const { program, comments } = parseSync(file, text);
+  const rows = program.body.flatMap((statement) => {
+    const node = statement.type === 'ExportNamedDeclaration' ? statement.declaration : undefined;
+    if (node?.type !== 'ClassDeclaration' || !isRefusal(node)) return [];
+    const doc = comments.findLast(
+      (comment) => comment.end <= statement.start && comment.value.startsWith('*'),
+    );
+    return [errorRow(node.id?.name ?? '', sentence(doc?.value ?? ''))];
+  });
+  return table(['class', 'code', 'retryable', 'when'], rows);
+}
+
+function isRefusal(node: Class): boolean {
+  return node.superClass?.type === 'Identifier' && node.superClass.name === 'AdmissionError';
+}
+
+function errorRow(name: string, when: string): string[] {
+  const made = makeError(name);
+  return [`\`${name}\``, `\`${made.code}\``, RETRYABLE[name] ?? (made.retryable ? 'yes' : 'no'), when];
+}
+
+function makeError(name: string): errors.AdmissionError {
+  if (name === 'PolicyError') return new errors.PolicyError([]);
+  const type = (
+    errors as unknown as Record<string, new (message: string, facts: object) => errors.AdmissionError>
+  )[name];
+  if (type === undefined) throw new Error(`${name} is not exported`);
+  return new type('', { downstream: '', phase: 'entry' });
+}
+
+function sentence(comment: string): string {
+  return comment
+    .replaceAll(/^\s*\*+ ?/gm, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+function benchTable(): string {
+  const last = lastReport();
+  if (last === undefined) return 'No benchmark has been run yet: `npm run bench`.';
+  const where = `[every figure, peers and raw values](benchmarks/results/${last.name}.md)`;
+  return `${summaryTable(last.report)}\n\n${machineLine(last.report.machine)} \`npm run bench\` repeats it; ${where}.`;
+}
+
+/** The newest by the moment it was begun. */
+function lastReport(): { name: string; report: Report } | undefined {
+  const names = existsSync(RESULTS) ? readdirSync(RESULTS).filter((name) => name.endsWith('.json')) : [];
+  return names
+    .map((file) => ({
+      name: file.replace(/\.json$/, ''),
+      report: JSON.parse(readFileSync(join(RESULTS, file), 'utf8')) as Report,
+    }))
+    .sort((a, b) => (a.report.machine.at < b.report.machine.at ? -1 : 1))
+    .at(-1);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  for (const name of documents()) {
+    const path = join(ROOT, name);
+    const before = readFileSync(path, 'utf8');
+    const after = synced(before);
+    if (after === before) continue;
+    if (process.argv.includes('--write')) writeFileSync(path, after);
+    else process.exitCode = 1;
+    process.stdout.write(
+      `${name}: ${process.argv.includes('--write') ? 'written' : 'out of step (npm run docs)'}\n`,
+    );
+  }
+}
