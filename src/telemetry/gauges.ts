@@ -34,11 +34,6 @@ export class Gauges {
     this.all = [...gauges.values()];
   }
 
-  /** Whether no line was ever observed, or all have been observed as ended. */
-  get isEmpty(): boolean {
-    return this.#lines.size === 0;
-  }
-
   /**
    * Observes every lane. What was there last time and is not now (a downstream unregistered, a quota
    * changed; without a snapshot everything) is observed once more as 0: an SDK that exports cumulative

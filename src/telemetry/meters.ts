@@ -7,14 +7,12 @@ import { realMeter, registeredMeterProvider } from './providers.ts';
 /** The instruments of one meter. */
 class Instruments {
   readonly calls: CallMetrics;
-  readonly #meter: Meter;
   readonly #gauges: Gauges;
   readonly #observe: BatchObservableCallback;
   #snapshot: (() => Snapshot) | undefined;
 
   constructor(meter: Meter, snapshot: () => Snapshot) {
     this.calls = new CallMetrics(meter);
-    this.#meter = meter;
     this.#gauges = new Gauges(meter);
     this.#snapshot = snapshot;
     this.#observe = (result) => {
@@ -31,7 +29,6 @@ class Instruments {
     const snapshot = this.#snapshot;
     this.#snapshot = undefined;
     if (snapshot !== undefined) this.calls.tell(snapshot());
-    if (this.#gauges.isEmpty) this.#meter.removeBatchObservableCallback(this.#observe, [...this.#gauges.all]);
   }
 }
 

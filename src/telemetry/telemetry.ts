@@ -96,7 +96,7 @@ class Tap {
   }
 
   take(event: DispatcherEvent): void {
-    if (this.#isClosed || !isCallEvent(event)) return;
+    if (!isCallEvent(event)) return;
     this.#meters.current()?.take(event);
     this.#ids.take(event, this.#span(event));
   }
