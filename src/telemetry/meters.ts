@@ -15,13 +15,15 @@ class Instruments {
     this.calls = new CallMetrics(meter);
     this.#gauges = new Gauges(meter);
     this.#snapshot = snapshot;
+    const all = [...this.#gauges.all];
     this.#observe = (result) => {
       const seen = this.#snapshot?.();
       this.#gauges.observe(result, seen);
-      if (seen === undefined) meter.removeBatchObservableCallback(this.#observe, [...this.#gauges.all]);
-      else this.calls.tell(seen);
+      if (seen !== undefined) this.calls.tell(seen);
+      // A callback that removes itself while the SDK walks its list makes it skip the next one.
+      else void Promise.resolve().then(() => meter.removeBatchObservableCallback(this.#observe, all));
     };
-    meter.addBatchObservableCallback(this.#observe, [...this.#gauges.all]);
+    meter.addBatchObservableCallback(this.#observe, all);
   }
 
   /** The last counts are told now; the gauges fall to 0 at the next collection, then nothing is left. */

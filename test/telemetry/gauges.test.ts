@@ -84,4 +84,20 @@ describe('close', () => {
     two.take(callEvent('started'));
     expect((await lab.points('downstream.admissions'))['downstream=carrier,outcome=started']).toBe(2);
   });
+
+  test('the last word of one dispatcher hides nothing of another', async () => {
+    const { lab, telemetry } = measured(host([lane('carrier', { running: 2 })]));
+    const mail = host([lane('mail', { running: 1 })]);
+    createTelemetry(mail, { meterProvider: lab.provider });
+    const after = host([lane('carrier', { running: 3 })]);
+    createTelemetry(after, { meterProvider: lab.provider });
+    await lab.collect();
+    telemetry.close();
+    after.lanes = [lane('carrier', { running: 4 })];
+    mail.lanes = [lane('mail', { running: 6 })];
+    expect(await lab.points('downstream.in_flight')).toEqual({
+      'downstream=carrier': 4,
+      'downstream=mail': 6,
+    });
+  });
 });
