@@ -16,8 +16,8 @@ export function explanationOf(
 }
 
 /** What is said of an incident that is over. */
-export function explainEnd(last: Alert, quietMs: number, count: number): string {
-  const since = clockTime(Date.parse(last.incident.startedAt), Date.parse(last.at));
+export function explainEnd(last: Alert, sinceIso: string, quietMs: number, count: number): string {
+  const since = clockTime(Date.parse(sinceIso), Date.parse(last.at));
   const seen = count === 1 ? 'one alert' : `${count} alerts`;
   const over = `${last.downstream} is quiet again: nothing for ${formatDuration(quietMs)}, after ${seen} since ${since}.`;
   const isOpen = last.name === 'QuotaModelWrong' && last.hypothesis === 'unknown';

@@ -8,6 +8,8 @@ const QUIET_MS = 300_000;
 
 /** What a sink was told last, and what has happened since. Instants are monotonic. */
 interface Open {
+  /** The first alert's `startedAt`: by its end it may have been several incidents in a row. */
+  readonly since: string;
   latest: Alert;
   count: number;
   toldState: string;
@@ -48,7 +50,15 @@ export class Incidents {
     if (open === undefined) {
       const count = Math.max(1, alert.incident.throttles);
       const toldState = stateOf(alert, count);
-      this.#open.set(key, { latest: alert, count, toldState, toldAt: now, endsAt, quietMs });
+      this.#open.set(key, {
+        since: alert.incident.startedAt,
+        latest: alert,
+        count,
+        toldState,
+        toldAt: now,
+        endsAt,
+        quietMs,
+      });
       this.#tell(alert);
       this.#arm(endsAt);
       return;
@@ -81,7 +91,7 @@ export class Incidents {
     }
   }
 
-  #ended({ latest, quietMs, count }: Open): Alert {
+  #ended({ since, latest, quietMs, count }: Open): Alert {
     const at = isoInstant(this.#clock.wallNow());
     return {
       ...latest,
@@ -90,7 +100,7 @@ export class Incidents {
       at,
       endsAt: at,
       action: { kind: 'none' },
-      explanation: explainEnd(latest, quietMs, count),
+      explanation: explainEnd(latest, since, quietMs, count),
     };
   }
 

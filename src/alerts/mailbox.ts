@@ -149,27 +149,26 @@ export class Mailbox {
     this.#onFailure(this.sink.name, entry.alert, error);
   }
 
-  /** One delivery within its time. What a sink does after that is of no interest any more. */
-  #deliver(alert: Alert): Promise<void> {
+  /** One delivery within its time; what the sink does later is of no interest. At once where it is synchronous. */
+  async #deliver(alert: Alert): Promise<void> {
     const controller = new AbortController();
-    return new Promise<void>((resolve, reject) => {
+    const delivery: unknown = this.sink.deliver(alert, controller.signal);
+    if (typeof delivery !== 'object' || delivery === null || !('then' in delivery)) return;
+    let cancelTimer = (): void => undefined;
+    const overdue = new Promise<never>((_, reject) => {
       const stop = (reason: Error): void => {
         reject(reason);
         controller.abort(reason);
       };
-      const cancel = this.#clock.setTimer(ATTEMPT_MS, () => stop(named('TimeoutError', 'took too long')));
-      this.#abortAttempt = () => stop(named('AbortError', 'closed'));
-      const end = (settle: () => void): void => {
-        cancel();
-        this.#abortAttempt = undefined;
-        settle();
-      };
-      const delivered = new Promise<void>((done) => done(this.sink.deliver(alert, controller.signal)));
-      delivered.then(
-        () => end(resolve),
-        (error: unknown) => end(() => reject(error)),
-      );
+      cancelTimer = this.#clock.setTimer(ATTEMPT_MS, () => stop(named('TimeoutError', 'took too long')));
+      this.#abortAttempt = () => stop(named('AbortError', 'the outbox was closed'));
     });
+    try {
+      await Promise.race([delivery, overdue]);
+    } finally {
+      cancelTimer();
+      this.#abortAttempt = undefined;
+    }
   }
 }
 

@@ -40,7 +40,8 @@ export function createOutbox({ clock, sinks, emit }: OutboxOptions): Outbox {
     },
     flush,
     close: async (withinMs) => {
-      if (mailboxes.some(({ pending }) => pending > 0)) await within(clock, withinMs, flush());
+      const isWorthIt = withinMs > 0 && mailboxes.some(({ pending }) => pending > 0);
+      if (isWorthIt) await within(clock, withinMs, flush());
       for (const mailbox of mailboxes) mailbox.dispose();
     },
     pending: () => mailboxes.reduce((sum, mailbox) => sum + mailbox.pending, 0),

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest';
+import { buildAlert } from '../../src/alerts/alert.ts';
+import type { AlertFacts } from '../../src/base/alert.ts';
+import { factsOf, NOW, origin } from './facts.ts';
+
+const built = (change: Partial<AlertFacts> = {}): ReturnType<typeof buildAlert> =>
+  buildAlert(factsOf(change), origin);
+const paragraphs = (change: Partial<AlertFacts> = {}): string[] => built(change).explanation.split('\n');
+
+const incident = (inARow: number, throttles = 1): AlertFacts['incident'] => ({
+  id: 'incident-1',
+  startedAt: NOW,
+  throttles,
+  inARow,
+});
+const pause: AlertFacts['action'] = { kind: 'pause', cause: 'retry-after', until: NOW + 14_400_000 };
+const refused = (count: number): AlertFacts['impact'] => ({ ...factsOf().impact, refused: count });
+
+test('an alert is plain JSON of schema 1 with instants in ISO 8601', () => {
+  const alert = built({ owner: 'logistics', tool: 'get_status', runId: 'job7' });
+  expect(JSON.parse(JSON.stringify(alert))).toEqual(alert);
+  expect(alert).toMatchObject({
+    schema: 1,
+    id: 'incident-1-QuotaModelWrong-1',
+    status: 'firing',
+    at: '2026-01-01T00:00:00.000Z',
+    origin,
+    incident: { id: 'incident-1', startedAt: '2026-01-01T00:00:00.000Z' },
+    action: { kind: 'hold', cause: 'retry-after', until: '2026-01-01T00:00:30.000Z' },
+    owner: 'logistics',
+    tool: 'get_status',
+    runId: 'job7',
+  });
+  expect(Object.keys(alert)).not.toContain('runbook');
+});
+
+test('at most five tools are named, and an instant that no date can say does no harm', () => {
+  const impact = { ...factsOf().impact, tools: ['a', 'b', 'c', 'd', 'e', 'f'] };
+  const alert = built({ impact, action: { kind: 'pause', until: Number.MAX_SAFE_INTEGER } });
+  expect(alert.impact.tools).toEqual(['a', 'b', 'c', 'd', 'e']);
+  expect(alert.action.until).toBe('+275760-09-13T00:00:00.000Z');
+  expect(built({ at: Number.NaN }).at).toBe('1970-01-01T00:00:00.000Z');
+});
+
+describe('severity', () => {
+  test.each<[string, Partial<AlertFacts>, string]>([
+    ['an incident with a hold', {}, 'warning'],
+    ['a downstream that declares no quota', { declared: [] }, 'info'],
+    ['a pause that has refused nobody', { action: pause }, 'warning'],
+    ['a pause that has refused calls', { action: pause, impact: refused(1) }, 'critical'],
+    ['refused calls without a pause', { impact: refused(1) }, 'warning'],
+    ['the second incident in a row', { incident: incident(2) }, 'warning'],
+    ['the third incident in a row', { incident: incident(3) }, 'critical'],
+    ['no quota, but a pause that refuses', { declared: [], action: pause, impact: refused(1) }, 'critical'],
+    ['QuotaExhausted', { name: 'QuotaExhausted' }, 'critical'],
+    ['LaneStalled', { name: 'LaneStalled' }, 'critical'],
+    ['QuotaDrift', { name: 'QuotaDrift' }, 'info'],
+    ['OtherConsumer', { name: 'OtherConsumer' }, 'info'],
+    ['SinkFailing', { name: 'SinkFailing' }, 'warning'],
+  ])('%s', (_, change, severity) => {
+    expect(built(change).severity).toBe(severity);
+  });
+});
+
+describe('hypothesis', () => {
+  const observed = factsOf().observed;
+  test('unknown, unless the facts leave no doubt', () => {
+    expect(built().hypothesis).toBe('unknown');
+    expect(built({ observed: { ...observed, processUpMs: 59_999 } }).hypothesis).toBe('restart');
+    expect(built({ observed: { ...observed, processUpMs: 60_000 } }).hypothesis).toBe('unknown');
+    const windows = [{ windowMs: 60_000, starts: 61, declared: 60 }];
+    expect(built({ observed: { windows, processUpMs: 5 } }).hypothesis).toBe('policy-too-wide');
+    expect(built({ declared: [], observed: { ...observed, processUpMs: 5 } }).hypothesis).toBe('unknown');
+    expect(built({ name: 'LaneStalled', observed: { ...observed, processUpMs: 5 } }).hypothesis).toBe(
+      'unknown',
+    );
+  });
+});
+
+describe('the explanation has three parts', () => {
+  test('a hold that the server asked for', () => {
+    expect(paragraphs({ owner: 'logistics', source: 'contract of 2019' })).toEqual([
+      'Penstock holds carrier back until 00:00:30 UTC (in 30 s), as the server asked. 34 calls wait and will start then, unless a deadline comes first.',
+      '1 call was throttled with status 429 in this incident. The server asked for 30 s in retry-after. Started by this process: 41 in 60 s (they allow 60, we use 48); 9 in 10 s; 1 in 1 s. This process has been up for 2 h.',
+      'Our starts were within what is declared: 60/minute (source: contract of 2019). Why it throttled us is not known: its limit may be lower, it may count in a shorter window, or somebody else may use the same credential. To do, if it comes back: ask logistics which limit applies, and lower `quota` or `utilization` of carrier.',
+    ]);
+  });
+
+  test('a cooldown of our own choice, just after a restart', () => {
+    const [done, seen, toDo] = paragraphs({
+      action: { kind: 'hold', cause: 'cooldown', until: NOW + 4_000, step: 2 },
+      impact: { ...factsOf().impact, waiting: 0 },
+      observed: { ...factsOf().observed, processUpMs: 12_000, sinceHoldMs: 1_500 },
+      server: { status: 429 },
+    });
+    expect(done).toBe(
+      'Penstock holds carrier back until 00:00:04 UTC (in 4 s); the server named no time, this is step 2 of our own cooldown. No call waits.',
+    );
+    expect(seen).toContain('The server named no time to come back.');
+    expect(seen).toContain('The last hold ended 1.5 s before. This process has been up for 12 s.');
+    expect(toDo).toMatch(
+      /^Nothing is to be done now: this process is younger than the longest window \(60 s\)/,
+    );
+  });
+
+  test('a pause over midnight, the third incident in a row, capped', () => {
+    const [done, seen, toDo] = paragraphs({
+      at: NOW + 82_800_000,
+      action: { ...pause, until: NOW + 90_000_000 },
+      incident: incident(3, 7),
+      impact: refused(12),
+      server: { status: 429, retryAfterMs: 172_800_000, readFrom: 'retry-after', capped: true },
+    });
+    expect(done).toBe(
+      'Penstock has paused carrier until 2026-01-02 01:00:00 UTC (in 2 h), as the server asked. New calls are refused at once (RATE_LIMITED): 12 calls were refused so far. 34 calls wait.',
+    );
+    expect(seen).toContain('7 calls were throttled with status 429 in this incident, the 3rd in a row.');
+    expect(seen).toContain('longer than maxHold allows');
+    expect(toDo).toContain('To do now, because waiting does not cure it');
+    expect(toDo).toContain("resume('carrier', { all: true }) ends the pause");
+  });
+
+  test('a downstream without a quota is proposed one, from what it last took', () => {
+    const observed = { ...factsOf().observed, windows: factsOf().observed.windows.slice(0, 2) };
+    const alert = built({ downstream: 'search', declared: [], observed });
+    expect(alert.suggestion).toEqual({ path: 'downstreams.search.quota', from: null, to: '8/10s' });
+    expect(alert.explanation.split('\n')[2]).toBe(
+      'The policy declares no quota for search, so no model of ours was wrong. To do, by day: find out its limit and declare it as `quota`; 8/10s, what it last took, is a start.',
+    );
+  });
+
+  test.each([
+    [1_000, 5, '4/second'],
+    [60_000, 5, '4/minute'],
+    [3_600_000, 5, '4/hour'],
+    [86_400_000, 5, '4/day'],
+    [1_500, 1, '1/1500ms'],
+  ])('a window of %d ms with %d starts proposes %s', (windowMs, starts, to) => {
+    const observed = { windows: [{ windowMs, starts }], processUpMs: 1 };
+    expect(built({ declared: [], observed }).suggestion?.to).toBe(to);
+  });
+
+  test('nothing is proposed where nothing was counted; an unlimited downstream was not held', () => {
+    const observed = { windows: [{ windowMs: 1_000, starts: 0 }], processUpMs: 1 };
+    const alert = built({ declared: [], observed, action: { kind: 'none' } });
+    expect(alert.suggestion).toBeUndefined();
+    expect(alert.explanation).toContain('has not slowed carrier down');
+    expect(alert.explanation).toContain('in place of `unlimited`');
+  });
+
+  test('it claims no more than was counted', () => {
+    const tokens = { text: '200000 tokens/minute', limit: 200_000, windowMs: 60_000, unit: 'tokens' };
+    expect(built({ declared: [...factsOf().declared, tokens] }).explanation).toContain(
+      'Our starts were within what is declared, what they cost in other units was not counted: 60/minute and 200000 tokens/minute.',
+    );
+    const observed = { windows: [], processUpMs: 7_200_000 };
+    expect(built({ observed }).explanation).toContain('\nDeclared: 60/minute. Why it throttled us');
+    const wide = { windows: [{ windowMs: 60_000, starts: 61, declared: 60 }], processUpMs: 7_200_000 };
+    expect(built({ observed: wide }).explanation).toContain('our policy let more calls start than 60/minute');
+  });
+
+  test('an alert that no 429 raised says what happened instead', () => {
+    const [done, seen, toDo] = paragraphs({
+      name: 'LaneStalled',
+      action: { kind: 'none' },
+      detail: '20 calls hold every place and none has settled for 30 s',
+    });
+    expect(done).toMatch(/^Penstock cannot end a call from outside/);
+    expect(seen).toBe(
+      '20 calls hold every place and none has settled for 30 s. 3 in flight, 34 waiting, the oldest for 1.2 s.',
+    );
+    expect(toDo).toMatch(/^To do: find out why these calls do not end/);
+  });
+
+  test.each([
+    'QuotaModelWrong',
+    'QuotaExhausted',
+    'QuotaDrift',
+    'OtherConsumer',
+    'LaneStalled',
+    'UngatedRequest',
+    'PolicyRejected',
+    'SinkFailing',
+  ] as const)('%s: three whole parts, whatever the action', (name) => {
+    for (const action of [{ kind: 'none' } as const, factsOf().action, pause]) {
+      const parts = paragraphs({ name, action });
+      expect(parts).toHaveLength(3);
+      for (const part of parts) expect(part).toMatch(/^[A-Z1-9].*\.$/);
+      expect(parts.join(' ')).not.toMatch(/undefined|NaN|null/);
+    }
+  });
+});
