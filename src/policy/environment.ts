@@ -157,8 +157,7 @@ function readValue(text: string, owner: Path, inside: Path): Target | Unread {
   for (const value of readings(text)) {
     if (schema !== undefined && accepts(schema, value)) return { path: [...owner, ...inside], value };
   }
-  const isList =
-    schema !== undefined && accepts(schema, [429]) ? ' (a list can only be set in the policy)' : '';
+  const isList = schema?._zod.def.type === 'array' ? ' (a list can only be set in the policy)' : '';
   return { message: `expected ${expected}; found ${foundText(text)}${isList}`, found: text, expected };
 }
 

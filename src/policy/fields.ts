@@ -19,13 +19,20 @@ export function noteOf(schema: z.core.$ZodType): Note | undefined {
   return notes.get(schema as z.ZodType);
 }
 
-/** Puts an option's words beside its shape; `value` is its default where that is one plain value. */
-export function option<T extends z.ZodType>(schema: T, words: Note & { readonly value?: unknown }): T {
-  const { value, ...rest } = words;
+/**
+ * Puts an option's words beside its shape; `value` is its default where that is one plain
+ * value, `id` its name in the JSON Schema where it is used more than once.
+ */
+export function option<T extends z.ZodType>(
+  schema: T,
+  words: Note & { readonly value?: unknown; readonly id?: string },
+): T {
+  const { value, id, ...rest } = words;
   const note = value === undefined ? rest : { ...rest, default: valueText(value) };
   notes.add(schema, note);
   z.globalRegistry.add(schema, {
     description: describe(note),
+    ...(id === undefined ? {} : { id }),
     ...(value === undefined ? {} : { default: value as never }),
   });
   return schema;
