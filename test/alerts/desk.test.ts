@@ -239,7 +239,7 @@ describe('close', () => {
     ]);
     throttle(desk, { downstream: 'mail' });
     expect(onAlert).toHaveBeenCalledTimes(2);
-    expect([desk.pending, desk.dropped]).toEqual([0, { memory: 1 }]);
+    expect([desk.pending, desk.dropped, clock.idleTimers]).toEqual([0, { memory: 1 }, 0]);
   });
 
   test('an idle desk closes at once, without a timer', async () => {
