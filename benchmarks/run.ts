@@ -7,7 +7,7 @@
  *   --out folder     instead of benchmarks/results (nothing is written by --quick without it)
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,8 @@ import { type RowResult, runRow } from './lib/run-row.ts';
 import { ROWS } from './rows/index.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const BUILT = join(ROOT, 'node_modules', '.cache', 'penstock-bench');
+/** Inside node_modules: peers are found from there, and nobody commits it. One per run: two may run at once. */
+const BUILT = join(ROOT, 'node_modules', '.cache', `penstock-bench-${process.pid}`);
 
 const { values } = parseArgs({
   options: {
@@ -26,20 +27,17 @@ const { values } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string' },
     out: { type: 'string' },
-    entry: { type: 'string', default: join(ROOT, 'dist', 'index.js') },
   },
 });
 
-/** Plain JavaScript: a loader that compiles on the fly would sit in every measured process. */
-function compile(): string {
-  rmSync(BUILT, { recursive: true, force: true });
+/** Sources and benchmarks as plain JavaScript: a loader that compiles on the fly would sit in every measured process. */
+function compile(): void {
   mkdirSync(BUILT, { recursive: true });
-  execFileSync(join(ROOT, 'node_modules', '.bin', 'tsc'), ['-p', 'benchmarks'], {
+  execFileSync(join(ROOT, 'node_modules', '.bin', 'tsc'), ['-p', 'benchmarks', '--outDir', BUILT], {
     cwd: ROOT,
     stdio: 'inherit',
   });
   writeFileSync(join(BUILT, 'package.json'), '{ "type": "module" }\n');
-  return join(BUILT, 'benchmarks', 'lib', 'child.js');
 }
 
 function chosen(): readonly Row[] {
@@ -64,11 +62,12 @@ function write(report: Report): void {
   process.stdout.write(`\nwritten to ${stem}.md and .json\n`);
 }
 
-if (!existsSync(values.entry))
-  process.stderr.write(`${values.entry} is missing: Penstock's own rows will fail\n`);
+process.on('exit', () => rmSync(BUILT, { recursive: true, force: true }));
+process.once('SIGINT', () => process.exit(130));
+compile();
 const plan = {
-  child: compile(),
-  entry: pathToFileURL(values.entry).href,
+  child: join(BUILT, 'benchmarks', 'lib', 'child.js'),
+  entry: pathToFileURL(join(BUILT, 'src', 'index.js')).href,
   isQuick: values.quick,
   say: (line: string) => process.stdout.write(`${line}\n`),
   ...(values.rounds === undefined ? {} : { rounds: Number(values.rounds) }),

@@ -1,8 +1,8 @@
 type Penstock = typeof import('../../src/index.ts');
 
 /**
- * The built package (`dist/`), as a user gets it. Measured is what is shipped, not what a loader
- * compiles on the fly. `PENSTOCK_ENTRY` is set by the runner.
+ * Penstock as `tsc` builds it for the package: measured is what users run, not what a loader compiles
+ * on the fly. `PENSTOCK_ENTRY` is set by the runner.
  */
 export async function penstock(): Promise<Penstock> {
   const entry = process.env.PENSTOCK_ENTRY;

@@ -3,7 +3,7 @@ import { load } from './machine.ts';
 import { type Finding, median, type Row, type Sample, type Variant } from './row.ts';
 
 /** Longer than this, a variant counts as one that does not finish. */
-const MOST_MS = 240_000;
+const MOST_MS = 120_000;
 const FLAGS = ['--expose-gc', '--max-old-space-size=12288', '--no-warnings'];
 
 export interface Measured {

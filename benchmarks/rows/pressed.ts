@@ -1,6 +1,6 @@
 import type { Sample } from '../lib/row.ts';
 
-/** Calls that wait at any time. */
+/** Calls that are under way at any time: enough for two seconds, and never fewer than this. */
 const CROWD = 2_000;
 /** What is saved up for an idle spell is spent before counting begins. */
 const SETTLE_MS = 1_000;
@@ -22,7 +22,7 @@ export async function pressed(call: Call, rate: number, isQuick: boolean): Promi
   const press = async (): Promise<void> => {
     while (performance.now() < end) await call(start);
   };
-  for (let left = CROWD; left > 0; left -= 1) press().catch(() => {});
+  for (let left = Math.max(CROWD, 2 * rate); left > 0; left -= 1) press().catch(() => {});
   await new Promise((resolve) => setTimeout(resolve, settleMs + ms));
   const counted = starts.filter((at) => at >= from + settleMs && at < end).length;
   if (counted === 0) throw new Error('nothing was started');
