@@ -31,6 +31,7 @@ describe('a file that breaks a rule is caught', () => {
       { 'src/model/a.ts': "import type { B } from '../dispatch/b.ts';" },
     ],
     ['telemetry imports alerts', direction, { 'src/telemetry/a.ts': "export { b } from '../alerts/b.ts';" }],
+    ['the dispatcher imports the public names', direction, { 'src/dispatcher.ts': "import './index.ts';" }],
     ['the dispatcher imports cli', direction, { 'src/dispatcher.ts': "import './cli/b.ts';" }],
     ['a type written inline', direction, { 'src/model/a.ts': "export type A = import('../policy/b.ts').B;" }],
     [
