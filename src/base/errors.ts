@@ -86,8 +86,8 @@ export class AdmissionError extends Error {
   }
 
   /** Plain JSON: name, code, message and every fact that is known. */
-  toJSON(): Record<string, unknown> {
-    return { ...this, name: this.name, code: this.code, message: this.message };
+  toJSON(): object {
+    return Object.assign({}, this, { name: this.name, code: this.code, message: this.message });
   }
 }
 

@@ -45,6 +45,8 @@ export interface HoldEvent {
   /** Epoch milliseconds. */
   readonly until: number;
   readonly incidentId?: string;
+  /** What the operator gave as the reason of a pause. */
+  readonly reason?: string;
 }
 
 export interface PolicyEvent {

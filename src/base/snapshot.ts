@@ -47,6 +47,8 @@ export interface DownstreamSnapshot {
   /** Epoch milliseconds at which the latest hold ends. */
   readonly heldUntil?: number;
   readonly holds: readonly HoldState[];
+  /** What the operator gave as the reason of the pause in force. */
+  readonly pauseReason?: string;
   /** Milliseconds of gentler pace left after a hold. */
   readonly warmLeftMs: number;
   /** What a new call of the default class and cost would wait, as it would be told. */

@@ -1,0 +1,64 @@
+import { durationMs } from './base/duration.ts';
+import type { Composition } from './composition.ts';
+import type { ClosingReport } from './contract.ts';
+import { closed } from './dispatch/refusals.ts';
+
+const WITHIN_MS = 10_000;
+
+/** Closes every lane, waits for what still runs, and reports; bounded by `within`. */
+export async function closeAll(
+  composition: Composition,
+  options: { readonly drain?: boolean | undefined; readonly within?: number | string | undefined },
+): Promise<ClosingReport> {
+  const { clock, downstreams, desk, telemetry } = composition;
+  const within = options.within === undefined ? WITHIN_MS : durationMs(options.within);
+  const from = clock.now();
+  const before = count(composition);
+  composition.isClosed = true;
+  const refusal = closed('dispatcher');
+  for (const downstream of downstreams.values()) downstream.shut(refusal, options.drain !== true);
+  await atRest(composition, within);
+  for (const downstream of downstreams.values()) downstream.shut(refusal, true);
+  const after = count(composition);
+  await desk.close(Math.max(0, within - (clock.now() - from)));
+  telemetry.close();
+  for (const downstream of downstreams.values()) downstream.dispose();
+  return {
+    settled: after.settled - before.settled,
+    refused: after.refused - before.refused,
+    abandoned: after.running,
+    alertsDropped: { ...desk.dropped },
+    tookMs: clock.now() - from,
+  };
+}
+
+/** Resolves when nothing waits or runs any more, or when the time is up. */
+function atRest(composition: Composition, within: number): Promise<void> {
+  const isAtRest = (): boolean => {
+    for (const downstream of composition.downstreams.values()) {
+      for (const lane of downstream.lanes()) if (!lane.isAtRest) return false;
+    }
+    return true;
+  };
+  if (isAtRest() || within === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    const cancel = composition.clock.setTimer(Math.max(within, 1), resolve);
+    composition.onRest = () => {
+      if (!isAtRest()) return;
+      cancel();
+      resolve();
+    };
+  });
+}
+
+function count(composition: Composition): { settled: number; refused: number; running: number } {
+  const sums = { settled: 0, refused: 0, running: 0 };
+  for (const downstream of composition.downstreams.values()) {
+    for (const { tally, running } of downstream.lanes()) {
+      sums.refused += tally.refused.get('DISPATCHER_CLOSED') ?? 0;
+      sums.running += running.inFlight + running.orphaned;
+      for (const settled of Object.values(tally.settled)) sums.settled += settled;
+    }
+  }
+  return sums;
+}

@@ -1,0 +1,30 @@
+import type { Gate } from '../model/gate.ts';
+import type { Entering } from './entering.ts';
+import type { Line } from './line.ts';
+import type { LanePorts } from './ports.ts';
+import type { Running } from './running.ts';
+import type { Tally } from './tally.ts';
+
+/** The parts that every piece of a lane works on. */
+export interface LaneCore {
+  /** The downstream's name, whatever the account. */
+  readonly name: string;
+  readonly ports: LanePorts;
+  readonly gate: Gate;
+  readonly line: Line;
+  readonly entering: Entering;
+  readonly running: Running;
+  readonly tally: Tally;
+}
+
+/** With more than `pauseAbove` left of it, a hold is a pause. */
+export function isPaused(gate: Gate, now: number): boolean {
+  return gate.holds.until - now > gate.plan.pauseAboveMs;
+}
+
+/** Places that are free, Infinity where none are counted. */
+export function freePlaces(core: LaneCore): number {
+  const { maxConcurrent } = core.gate.plan;
+  if (maxConcurrent === undefined) return Number.POSITIVE_INFINITY;
+  return maxConcurrent - core.running.places - core.entering.places;
+}

@@ -1,0 +1,93 @@
+import { InvalidCall } from '../base/errors.ts';
+import type { DownstreamPlan } from '../base/plan.ts';
+import { Lane } from './lane.ts';
+import type { LanePorts } from './ports.ts';
+import { type Refusal, tooManyAccounts } from './refusals.ts';
+import { plainRequest, show } from './request.ts';
+
+/** One downstream: its own lane, and one more for each account whose quota is counted apart. */
+export class Downstream {
+  plan: DownstreamPlan;
+  readonly lane: Lane;
+  readonly ports: LanePorts;
+  readonly #accounts = new Map<string, Lane>();
+  #pausedUntil = 0;
+  #pauseReason: string | undefined;
+  #shut: Refusal | undefined;
+
+  constructor(plan: DownstreamPlan, ports: LanePorts) {
+    this.plan = plan;
+    this.ports = ports;
+    this.lane = new Lane(plan, ports);
+  }
+
+  get accounts(): number {
+    return this.#accounts.size;
+  }
+
+  *lanes(): IterableIterator<Lane> {
+    yield this.lane;
+    yield* this.#accounts.values();
+  }
+
+  /** The lane of an account, made where it is missing; throws where it may not be. */
+  laneOf(account: unknown): Lane {
+    if (typeof account !== 'string' || account === '') {
+      const found = account === '' ? 'an empty text (a variable that is not set?)' : show(account);
+      throw new InvalidCall(`${this.plan.name}: ctx.account: expected a name, found ${found}`, {
+        downstream: this.plan.name,
+      });
+    }
+    let lane = this.#accounts.get(account);
+    if (lane !== undefined) return lane;
+    if (this.#accounts.size >= this.plan.maxAccounts) this.#forget();
+    lane = new Lane(this.plan, this.ports);
+    if (this.#pausedUntil > this.ports.clock.now()) lane.pause(this.#pausedUntil, this.#pauseReason);
+    if (this.#shut !== undefined) lane.shut(this.#shut, true);
+    this.#accounts.set(account, lane);
+    return lane;
+  }
+
+  pause(ms: number, reason: string | undefined): void {
+    this.#pausedUntil = this.ports.clock.now() + ms;
+    this.#pauseReason = reason;
+    for (const lane of this.lanes()) lane.pause(this.#pausedUntil, reason);
+  }
+
+  resume(all: boolean): void {
+    this.#pausedUntil = 0;
+    for (const lane of this.lanes()) lane.resume(all);
+  }
+
+  /** The reason of the operator's pause, while it lasts. */
+  get pauseReason(): string | undefined {
+    return this.#pausedUntil > this.ports.clock.now() ? this.#pauseReason : undefined;
+  }
+
+  replan(plan: DownstreamPlan): void {
+    this.plan = plan;
+    for (const lane of this.lanes()) lane.replan(plan);
+  }
+
+  shut(refusal: Refusal, waiters: boolean): void {
+    this.#shut = refusal;
+    for (const lane of this.lanes()) lane.shut(refusal, waiters);
+  }
+
+  dispose(): void {
+    for (const lane of this.lanes()) lane.dispose();
+  }
+
+  /** Lets go of the lanes that know nothing worth keeping; throws where there is none. */
+  #forget(): void {
+    for (const [account, lane] of this.#accounts) if (lane.isForgettable) this.#accounts.delete(account);
+    if (this.#accounts.size < this.plan.maxAccounts) return;
+    const { clock } = this.ports;
+    throw tooManyAccounts(this.plan.maxAccounts).make({
+      downstream: this.plan.name,
+      request: plainRequest(this.plan, clock.now()),
+      wallNow: clock.wallNow(),
+      waitedMs: 0,
+    });
+  }
+}

@@ -1,0 +1,75 @@
+const CHUNK = 1024;
+
+interface Chunk<T> {
+  readonly items: T[];
+  next: Chunk<T> | undefined;
+}
+
+/**
+ * A first-in, first-out list whose members may leave from anywhere: a member that has left is passed
+ * over when it is met, and the list is rebuilt once most of it has left. Chunked, so that a million
+ * members are never copied in one go.
+ */
+export class Fifo<T> {
+  #first: Chunk<T> = { items: [], next: undefined };
+  #last = this.#first;
+  #offset = 0;
+  /** Members and those that have left but are still listed. */
+  #listed = 0;
+  readonly #isHere: (item: T) => boolean;
+
+  constructor(isHere: (item: T) => boolean) {
+    this.#isHere = isHere;
+  }
+
+  push(item: T): void {
+    if (this.#last.items.length === CHUNK) this.#last = this.#last.next = { items: [], next: undefined };
+    this.#last.items.push(item);
+    this.#listed++;
+  }
+
+  /** The oldest member. */
+  head(): T | undefined {
+    for (;;) {
+      const { items, next } = this.#first;
+      for (; this.#offset < items.length; this.#offset++, this.#listed--) {
+        const item = items[this.#offset]!;
+        if (this.#isHere(item)) return item;
+      }
+      if (next === undefined) {
+        items.length = 0;
+        this.#offset = 0;
+        return undefined;
+      }
+      this.#first = next;
+      this.#offset = 0;
+    }
+  }
+
+  /** The newest member. */
+  newest(): T | undefined {
+    const { items } = this.#last;
+    for (let i = items.length - 1; i >= 0; i--) if (this.#isHere(items[i]!)) return items[i];
+    let newest: T | undefined;
+    for (const item of this) newest = item;
+    return newest;
+  }
+
+  /** Tells that members have left; `here` is how many there are now. */
+  left(here: number): void {
+    if (this.#listed <= CHUNK || this.#listed <= 2 * here) return;
+    const kept = [...this];
+    this.#first = this.#last = { items: [], next: undefined };
+    this.#offset = this.#listed = 0;
+    for (const item of kept) this.push(item);
+  }
+
+  *[Symbol.iterator](): IterableIterator<T> {
+    let from = this.#offset;
+    for (let chunk: Chunk<T> | undefined = this.#first; chunk !== undefined; chunk = chunk.next) {
+      for (let i = from; i < chunk.items.length; i++)
+        if (this.#isHere(chunk.items[i]!)) yield chunk.items[i]!;
+      from = 0;
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import { formatDuration } from '../base/duration.ts';
+import type { Cost } from '../base/words.ts';
+import { ActiveCall, ActiveLease, type CallHost } from './active.ts';
+import type { LaneCore } from './core.ts';
+import type { Incidents } from './incidents.ts';
+import { ranTooLong } from './refusals.ts';
+import { type Request, readCost } from './request.ts';
+import { tell } from './telling.ts';
+
+/** A lease that names no end, in a lane that names none, ends after this. */
+const LEASE_MS = 600_000;
+
+/** What the calls in flight need of their lane. */
+export interface FlightHost extends LaneCore {
+  readonly incidents: Incidents;
+  readonly isShut: boolean;
+  /** A place or permits have come back, or an end has moved: whose turn is it? */
+  readonly pump: () => void;
+  readonly afterAbort: () => void;
+  /** Waiters will start this much later than was thought. */
+  readonly worsened: (byMs: number) => void;
+  readonly nest: (outer: ActiveCall, fn: () => unknown) => Promise<unknown>;
+}
+
+/** The second half of a call's life: from its permit to its outcome. */
+export class Flight implements CallHost {
+  readonly #lane: FlightHost;
+
+  constructor(lane: FlightHost) {
+    this.#lane = lane;
+  }
+
+  get name(): string {
+    return this.#lane.name;
+  }
+
+  /** Takes the permits and, where places are counted, the place; from here on the call is in flight. */
+  begin(
+    request: Request,
+    costs: readonly number[],
+    id: number,
+    waitedMs: number,
+    now: number,
+    isLease: boolean,
+  ): ActiveCall {
+    const { gate, running, ports, tally, incidents, name } = this.#lane;
+    gate.take(costs, now);
+    const call = new (isLease ? ActiveLease : ActiveCall)(
+      this,
+      request,
+      costs,
+      gate.plan,
+      id,
+      waitedMs,
+      now,
+      incidents.epoch,
+    );
+    const maxRunMs =
+      gate.plan.maxRunMs ??
+      (isLease && request.deadlineAt === Number.POSITIVE_INFINITY ? LEASE_MS : undefined);
+    call.dueAt = maxRunMs === undefined ? request.deadlineAt : Math.min(request.deadlineAt, now + maxRunMs);
+    running.start(call, now);
+    for (const signal of request.signals) ports.signals.add(signal, call);
+    tally.started++;
+    const { bus } = ports;
+    if (waitedMs > 0 ? bus.wantsWaits : bus.wantsCalls) tell(ports, name, 'started', id, request, waitedMs);
+    return call;
+  }
+
+  /** Runs `fn` so that its caller can be answered before it settles. */
+  runBounded(call: ActiveCall, fn: (call: ActiveCall) => unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      call.reject = reject;
+      const done = (value: unknown): void => {
+        this.settle(call, value, false);
+        resolve(value);
+      };
+      const failed = (error: unknown): void => {
+        this.settle(call, error, true);
+        reject(error);
+      };
+      let result: unknown;
+      try {
+        result = fn(call);
+      } catch (error) {
+        failed(error);
+        return;
+      }
+      Promise.resolve(result).then(done, failed);
+    });
+  }
+
+  /** The outcome is here, on time or late: the place comes back and the lane learns from it. */
+  settle(call: ActiveCall, value: unknown, thrown: boolean): void {
+    const { running, ports, tally, incidents, gate, line, name } = this.#lane;
+    const { bus } = ports;
+    const wasRunning = call.state === 'running';
+    const isTold = wasRunning && bus.wantsCalls;
+    const now = isTold || gate.plan.maxConcurrent !== undefined ? ports.clock.now() : call.startedAt;
+    running.settle(call, now);
+    for (const signal of call.request.signals) ports.signals.remove(signal, call);
+    const verdict = ports.judge(value, thrown);
+    tally.settled[verdict.outcome]++;
+    if (isTold) {
+      const { outcome, server } = verdict;
+      const callMs = now - call.startedAt;
+      tell(ports, name, 'settled', call.id, call.request, call.waitedMs, {
+        outcome,
+        callMs,
+        retryAfterMs: server?.retryAfterMs,
+      });
+    }
+    const { tool, runId } = call.request;
+    incidents.learn(verdict, call.epoch, tool, runId);
+    if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || this.#lane.isShut) this.#lane.pump();
+  }
+
+  /** Acts on the calls whose end, or whose grace, has come. */
+  endOverdue(now: number): void {
+    const { running } = this.#lane;
+    for (let call = running.nextDue(now); call !== undefined; call = running.nextDue(now)) {
+      if (call.state === 'running') this.#end(call, now);
+      else this.#orphan(call, now);
+    }
+  }
+
+  /** The wall clock has stepped forward: deadlines come sooner. */
+  tighten(now: number, wallNow: number): void {
+    const { running } = this.#lane;
+    for (const call of running) {
+      const { request } = call;
+      if (request.deadlineWall === Number.POSITIVE_INFINITY || call.state !== 'running') continue;
+      request.deadlineAt = Math.min(request.deadlineAt, now + (request.deadlineWall - wallNow));
+      call.dueAt = Math.min(call.dueAt, request.deadlineAt);
+    }
+    running.rekey();
+  }
+
+  abortRunning(call: ActiveCall, reason: unknown): (() => void) | undefined {
+    if (call.state !== 'running') return undefined;
+    const { ports, tally, running, gate, name } = this.#lane;
+    const now = ports.clock.now();
+    tally.aborted++;
+    if (ports.bus.wantsCalls) {
+      const callMs = now - call.startedAt;
+      tell(ports, name, 'aborted', call.id, call.request, call.waitedMs, { started: true, callMs });
+    }
+    running.overstay(call, now + gate.plan.leaseGraceMs);
+    call.end(reason);
+    return this.#lane.afterAbort;
+  }
+
+  release(call: ActiveCall, outcome: unknown, hasOutcome: boolean): void {
+    if (call.state === 'settled') return;
+    // A lease given back without a word: nothing is known, so nothing is learned but that it is over.
+    this.settle(call, hasOutcome ? outcome : undefined, outcome instanceof Error);
+  }
+
+  nested<T>(outer: ActiveCall, fn: () => T): Promise<Awaited<T>> {
+    return this.#lane.nest(outer, fn) as Promise<Awaited<T>>;
+  }
+
+  correct(call: ActiveCall, actual: Cost): void {
+    const { gate, ports } = this.#lane;
+    const named = readCost(call.plan, actual, 'settle');
+    if (call.state === 'settled' && call.hasSettledLate) return;
+    if (call.state === 'settled') call.hasSettledLate = true;
+    const now = ports.clock.now();
+    const costs = [...call.costs];
+    let worsenedMs = 0;
+    for (const [i, { unit, windowMs }] of call.plan.quotas.entries()) {
+      const permits = named.get(unit);
+      if (permits === undefined || permits === costs[i]) continue;
+      const index = gate.plan.quotas.findIndex((quota) => quota.unit === unit && quota.windowMs === windowMs);
+      const change = permits - costs[i]!;
+      gate.correct(index, change, call.startedAt, now);
+      costs[i] = permits;
+      const msPerPermit = gate.buckets[index]?.msPerPermit ?? 0;
+      worsenedMs = Math.max(worsenedMs, (change * msPerPermit) / gate.plan.warm.rateFactor);
+    }
+    call.costs = costs;
+    if (worsenedMs > 0) this.#lane.worsened(worsenedMs);
+    this.#lane.pump();
+  }
+
+  #end(call: ActiveCall, now: number): void {
+    const { ports, running, gate, name } = this.#lane;
+    const { request } = call;
+    const ranMs = now - call.startedAt;
+    const isDeadline = request.deadlineAt <= call.dueAt;
+    const facts = {
+      downstream: name,
+      request,
+      wallNow: ports.clock.wallNow(),
+      waitedMs: call.waitedMs,
+      ranMs,
+      isDeadline,
+    };
+    const error = ranTooLong(facts);
+    if (ports.bus.wantsCalls) {
+      const told = { code: error.code, outcome: 'cancelled', callMs: ranMs } as const;
+      tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
+    }
+    running.overstay(call, now + gate.plan.leaseGraceMs);
+    call.end(error);
+    this.#note('overdue', `call ${call.id} still runs ${isDeadline ? 'after its deadline' : 'after maxRun'}`);
+  }
+
+  #orphan(call: ActiveCall, now: number): void {
+    const { running, incidents, gate } = this.#lane;
+    running.orphan(call, now);
+    const grace = formatDuration(gate.plan.leaseGraceMs);
+    const detail = `A call still had not settled ${grace} after its end (leaseGrace); its place was given back.`;
+    this.#note('orphaned', detail);
+    incidents.notice('LaneStalled', detail, call.request.tool, call.request.runId);
+  }
+
+  #note(type: 'overdue' | 'orphaned', detail: string): void {
+    const { ports, name } = this.#lane;
+    ports.bus.emit({ at: ports.clock.wallNow(), downstream: name, type, detail });
+  }
+}

@@ -1,0 +1,214 @@
+import { PRIORITIES } from '../base/words.ts';
+import { Bucket } from '../model/bucket.ts';
+import type { Gate } from '../model/gate.ts';
+import type { Ahead } from '../model/projection.ts';
+import { Fifo } from './fifo.ts';
+import type { Request } from './request.ts';
+import { isWaiting, Run } from './run.ts';
+import type { Waiter } from './waiter.ts';
+
+/** One class: whose turn it is among its runs, and who came when. */
+interface Class {
+  readonly turns: Run;
+  readonly arrivals: Fifo<Waiter>;
+  /** Permits of its waiters, as `Ahead` counts them. */
+  permits: number[];
+  /** The least that any of its waiters adds, since the class was last empty. */
+  least: number[];
+}
+
+const NO_PATH: readonly string[] = [];
+
+/** Nested calls stand before every class: they run in a place that is held already, and whoever holds it waits for them. */
+export const NESTED_RANK = -1;
+const RANKS = [NESTED_RANK, ...PRIORITIES.keys()];
+
+/**
+ * A lane's waiters in order of service: classes first, runs in turn within a class, and every so often
+ * (`lowerShare`) the waiter that has waited longest, whatever its class.
+ */
+export class Line {
+  readonly #classes: readonly Class[];
+  #gate: Gate;
+  #share = 0;
+  length = 0;
+
+  constructor(gate: Gate) {
+    this.#gate = gate;
+    this.#classes = RANKS.map(() => emptyClass(gate));
+  }
+
+  /** Where in its class a call of this request stands: its run, or nothing where runs take no turns. */
+  pathOf(request: Request): readonly string[] {
+    return this.#gate.plan.fairness === 'runs' ? request.path : NO_PATH;
+  }
+
+  leafFor(request: Request): Run {
+    return this.#class(request.rank).turns.leaf(this.pathOf(request));
+  }
+
+  push(waiter: Waiter): void {
+    const line = this.#class(waiter.request.rank);
+    waiter.leaf.push(waiter);
+    line.arrivals.push(waiter);
+    this.length++;
+    for (let i = 0; i < line.permits.length; i++) {
+      const permits = Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
+      line.permits[i]! += permits;
+      if (permits < line.least[i]!) line.least[i] = permits;
+    }
+  }
+
+  /** The waiter that is served next. */
+  next(): Waiter | undefined {
+    if (this.length === 0) return undefined;
+    const nested = this.#class(NESTED_RANK).turns;
+    if (nested.length > 0) return nested.head();
+    return this.#isOldestDue() ? this.oldest() : this.#firstInTurn();
+  }
+
+  /** The waiter that `next` named starts. */
+  serve(waiter: Waiter): void {
+    const { lowerShare } = this.#gate.plan;
+    if (waiter.request.rank !== NESTED_RANK)
+      this.#share = this.#isOldestDue()
+        ? Math.max(0, this.#share + lowerShare - 1)
+        : this.#share + lowerShare;
+    waiter.leaf.tookTurn();
+    this.remove(waiter);
+  }
+
+  /** A waiter goes, without having had a turn. */
+  remove(waiter: Waiter): void {
+    const line = this.#class(waiter.request.rank);
+    waiter.isInLine = false;
+    waiter.leaf.left();
+    line.arrivals.left(line.turns.length);
+    this.length--;
+    for (let i = 0; i < line.permits.length; i++) {
+      line.permits[i]! -= Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
+    }
+    if (line.turns.length === 0) this.#forgetPermits(line);
+  }
+
+  /** The waiter that has waited longest, of all or of one class. */
+  oldest(rank?: number): Waiter | undefined {
+    if (rank !== undefined) return this.#class(rank).arrivals.head();
+    let oldest: Waiter | undefined;
+    for (const { arrivals } of this.#classes) {
+      const head = arrivals.head();
+      if (head !== undefined && (oldest === undefined || head.seq < oldest.seq)) oldest = head;
+    }
+    return oldest;
+  }
+
+  lengthOf(rank: number): number {
+    return this.#class(rank).turns.length;
+  }
+
+  /** The newest waiter of the lowest class that has one, if that class is lower than `rank`. */
+  displaceable(rank: number): Waiter | undefined {
+    for (let lower = PRIORITIES.length - 1; lower > rank; lower--) {
+      const newest = this.#class(lower).arrivals.newest();
+      if (newest !== undefined) return newest;
+    }
+    return undefined;
+  }
+
+  /** What must start before a call that arrives now: at least this, if nobody leaves. */
+  aheadOf(rank: number, path: readonly string[]): Ahead {
+    const permits = this.#gate.buckets.map(() => 0);
+    let count = 0;
+    for (let higher = NESTED_RANK; higher < rank; higher++)
+      count += this.#addWhole(this.#class(higher), permits);
+    const own = this.#class(rank);
+    const before = own.turns.countAhead(path);
+    if (before === own.turns.length) {
+      count += this.#addWhole(own, permits);
+    } else if (before > 0) {
+      count += before;
+      for (let i = 0; i < permits.length; i++) permits[i]! += before * own.least[i]!;
+    }
+    return { count, permits };
+  }
+
+  /** Everybody who waits. */
+  everybody(): Ahead {
+    const permits = this.#gate.buckets.map(() => 0);
+    for (const line of this.#classes) this.#addWhole(line, permits);
+    return { count: this.length, permits };
+  }
+
+  /** All waiters in the order in which they would start if nobody came or went. */
+  inOrder(): Waiter[] {
+    const byTurn = this.#classes.flatMap((line) => line.turns.inOrder());
+    const { lowerShare } = this.#gate.plan;
+    if (lowerShare <= 0 || byTurn.every((waiter, i) => i === 0 || byTurn[i - 1]!.seq < waiter.seq))
+      return byTurn;
+    const byAge = [...byTurn].sort((a, b) => a.seq - b.seq);
+    const served = new Set<Waiter>();
+    let share = this.#share;
+    let turn = 0;
+    let age = 0;
+    while (served.size < byTurn.length) {
+      while (served.has(byTurn[turn]!)) turn++;
+      while (served.has(byAge[age]!)) age++;
+      share += lowerShare;
+      const isOldestDue = share >= 1 - 1e-9;
+      if (isOldestDue) share = Math.max(0, share - 1);
+      served.add(isOldestDue ? byAge[age]! : byTurn[turn]!);
+    }
+    return [...served];
+  }
+
+  *[Symbol.iterator](): IterableIterator<Waiter> {
+    for (const { arrivals } of this.#classes) yield* arrivals;
+  }
+
+  /** Counts the permits anew: the gate has other buckets now, and waiters other costs. */
+  recount(): void {
+    for (const line of this.#classes) {
+      this.#forgetPermits(line);
+      for (const waiter of line.arrivals) {
+        for (let i = 0; i < line.permits.length; i++) {
+          const permits = Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
+          line.permits[i]! += permits;
+          line.least[i] = Math.min(line.least[i]!, permits);
+        }
+      }
+    }
+  }
+
+  #class(rank: number): Class {
+    return this.#classes[rank - NESTED_RANK]!;
+  }
+
+  #isOldestDue(): boolean {
+    return this.#share + this.#gate.plan.lowerShare >= 1 - 1e-9;
+  }
+
+  #firstInTurn(): Waiter | undefined {
+    for (const { turns } of this.#classes) if (turns.length > 0) return turns.head();
+    return undefined;
+  }
+
+  #addWhole(line: Class, permits: number[]): number {
+    for (let i = 0; i < permits.length; i++) permits[i]! += line.permits[i]!;
+    return line.turns.length;
+  }
+
+  #forgetPermits(line: Class): void {
+    const fresh = emptyClass(this.#gate);
+    line.permits = fresh.permits;
+    line.least = fresh.least;
+  }
+}
+
+function emptyClass(gate: Gate): Class {
+  return {
+    turns: new Run(),
+    arrivals: new Fifo<Waiter>(isWaiting),
+    permits: gate.buckets.map(() => 0),
+    least: gate.buckets.map(() => Number.POSITIVE_INFINITY),
+  };
+}

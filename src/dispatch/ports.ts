@@ -1,0 +1,24 @@
+import type { AlertFacts } from '../base/alert.ts';
+import type { EventBus } from '../base/bus.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Judge } from '../base/verdict.ts';
+import type { SignalHub } from './signals.ts';
+import type { Slices } from './slices.ts';
+
+/** What a lane gets from the dispatcher it belongs to. */
+export interface LanePorts {
+  readonly clock: Clock;
+  readonly bus: EventBus;
+  readonly signals: SignalHub;
+  readonly slices: Slices;
+  /** Another one under another policy. */
+  judge: Judge;
+  readonly raise: (facts: AlertFacts) => void;
+  readonly random: () => number;
+  readonly nextCallId: () => number;
+  readonly nextIncidentId: () => string;
+  /** A lane that was shut has come to rest. */
+  readonly rested: () => void;
+  /** Monotonic milliseconds at which the dispatcher was made. */
+  readonly bornAt: number;
+}

@@ -1,0 +1,182 @@
+import type { Clock } from '../base/clock.ts';
+import { InvalidCall } from '../base/errors.ts';
+import type { DownstreamPlan } from '../base/plan.ts';
+import { type Cost, PRIORITIES, type Priority, REQUESTS } from '../base/words.ts';
+import type { Costs } from '../model/gate.ts';
+import type { CallContext } from './context.ts';
+
+/** Deadlines before 2001 are durations that somebody forgot to add to the present. */
+const YEAR_2001_MS = 978_307_200_000;
+const NO_PATH: readonly string[] = [];
+const NO_SIGNALS: readonly AbortSignal[] = [];
+
+/** A context that was checked and resolved: what a lane needs to know of a call. Instants are monotonic milliseconds. */
+export interface Request {
+  readonly priority: Priority;
+  /** Order of service: index into `PRIORITIES`; a nested call stands before all of them. */
+  readonly rank: number;
+  readonly path: readonly string[];
+  /** As the caller gave it, for the day the quotas change while it waits. */
+  readonly cost: Cost | undefined;
+  readonly costs: Costs;
+  readonly signals: readonly AbortSignal[];
+  readonly tool: string | undefined;
+  readonly runId: string | undefined;
+  readonly isIdempotent: boolean;
+  readonly onWait: CallContext['onWait'];
+  /** Infinity without a deadline; moves nearer when the wall clock steps forward. */
+  deadlineAt: number;
+  readonly deadlineWall: number;
+  readonly maxWaitAt: number;
+  /** A nested call runs in its outer call's place. */
+  readonly needsPlace: boolean;
+}
+
+/** The instant after which a start is useless: the earlier of deadline and `maxWait`. */
+export function limitOf(request: Request): number {
+  return request.deadlineAt < request.maxWaitAt ? request.deadlineAt : request.maxWaitAt;
+}
+
+/** The request of a call that says nothing. */
+export function plainRequest(plan: DownstreamPlan, now: number): Request {
+  return {
+    priority: plan.priority,
+    rank: PRIORITIES.indexOf(plan.priority),
+    path: NO_PATH,
+    cost: undefined,
+    costs: costsOf(plan, undefined),
+    signals: NO_SIGNALS,
+    tool: undefined,
+    runId: undefined,
+    isIdempotent: plan.idempotent,
+    onWait: undefined,
+    deadlineAt: Number.POSITIVE_INFINITY,
+    deadlineWall: Number.POSITIVE_INFINITY,
+    maxWaitAt: plan.maxWaitMs === undefined ? Number.POSITIVE_INFINITY : now + plan.maxWaitMs,
+    needsPlace: true,
+  };
+}
+
+/** Checks a context; throws `InvalidCall` that names the field, what was found and what was expected. */
+export function readRequest(
+  plan: DownstreamPlan,
+  context: CallContext,
+  extra: readonly AbortSignal[],
+  clock: Clock,
+  now: number,
+): Request {
+  const fail = failing(plan, context);
+  const request = plainRequest(plan, now);
+  const deadlineWall = readDeadline(context.deadline, fail);
+  const priority = context.priority ?? plan.priority;
+  const rank = PRIORITIES.indexOf(priority);
+  if (rank < 0) fail('priority', priority, `one of ${PRIORITIES.join(', ')}`);
+  for (const field of ['tool', 'runId'] as const) {
+    if (context[field] !== undefined && typeof context[field] !== 'string')
+      fail(field, context[field], 'a text');
+  }
+  if (context.onWait !== undefined && typeof context.onWait !== 'function')
+    fail('onWait', context.onWait, 'a function');
+  if (context.idempotent !== undefined && typeof context.idempotent !== 'boolean') {
+    fail('idempotent', context.idempotent, 'true or false');
+  }
+  const { signal } = context;
+  return {
+    ...request,
+    priority,
+    rank,
+    path: context.runId === undefined ? NO_PATH : context.runId.split('/'),
+    cost: context.cost,
+    costs: context.cost === undefined ? request.costs : costsOf(plan, context.cost, fail),
+    signals: signal === undefined ? extra : [signal, ...extra],
+    tool: context.tool,
+    runId: context.runId,
+    isIdempotent: context.idempotent ?? plan.idempotent,
+    onWait: context.onWait,
+    deadlineWall,
+    deadlineAt:
+      deadlineWall === Number.POSITIVE_INFINITY ? deadlineWall : now + (deadlineWall - clock.wallNow()),
+  };
+}
+
+type Fail = (field: string, found: unknown, expected: string) => never;
+
+function failing(plan: DownstreamPlan, context: CallContext): Fail {
+  return (field, found, expected) => {
+    const message = `${plan.name}: ctx.${field}: expected ${expected}, found ${show(found)}`;
+    throw new InvalidCall(message, {
+      downstream: plan.name,
+      tool: typeof context.tool === 'string' ? context.tool : undefined,
+      runId: typeof context.runId === 'string' ? context.runId : undefined,
+    });
+  };
+}
+
+function readDeadline(deadline: unknown, fail: Fail): number {
+  if (deadline === undefined) return Number.POSITIVE_INFINITY;
+  const at = deadline instanceof Date ? deadline.getTime() : deadline;
+  if (typeof at !== 'number' || Number.isNaN(at))
+    fail('deadline', deadline, 'epoch milliseconds or a valid Date');
+  if (at < YEAR_2001_MS) fail('deadline', deadline, 'epoch milliseconds (a duration? use Date.now() + ...)');
+  return at;
+}
+
+/** Permits per bucket of a cost; units that it does not name take the policy's default. */
+export function costsOf(plan: DownstreamPlan, cost: Cost | undefined, fail?: Fail): Costs {
+  const named: Readonly<Record<string, number>> =
+    cost === undefined ? {} : typeof cost === 'number' ? { [REQUESTS]: cost } : cost;
+  if (fail !== undefined) checkCost(plan, cost, named, fail);
+  return plan.quotas.map(({ unit }) => {
+    const permits = Object.hasOwn(named, unit) ? named[unit] : undefined;
+    return permits ?? plan.defaultCost[unit] ?? (unit === REQUESTS ? 1 : missing(unit, fail));
+  });
+}
+
+/** The permits that a cost names, per unit; throws `InvalidCall`. `field` is what the message calls it. */
+export function readCost(plan: DownstreamPlan, cost: Cost, field: string): ReadonlyMap<string, number> {
+  const named = typeof cost === 'number' ? { [REQUESTS]: cost } : cost;
+  checkCost(plan, cost, named, (path, found, expected) => {
+    const message = `${plan.name}: ${path.replace('cost', field)}: expected ${expected}, found ${show(found)}`;
+    throw new InvalidCall(message, { downstream: plan.name });
+  });
+  return new Map(Object.entries(named));
+}
+
+function missing(unit: string, fail: Fail | undefined): number {
+  return fail === undefined
+    ? 0
+    : fail(
+        `cost.${unit}`,
+        undefined,
+        `a whole number of ${unit} (this downstream declares a quota in ${unit})`,
+      );
+}
+
+function checkCost(
+  plan: DownstreamPlan,
+  cost: unknown,
+  named: Readonly<Record<string, number>>,
+  fail: Fail,
+): void {
+  if (typeof cost !== 'number' && (typeof cost !== 'object' || cost === null || Array.isArray(cost))) {
+    fail('cost', cost, 'a whole number of requests, or whole numbers per unit such as { tokens: 1200 }');
+  }
+  const units = new Set([REQUESTS, ...plan.quotas.map((quota) => quota.unit)]);
+  for (const [unit, permits] of Object.entries(named)) {
+    if (permits === undefined) continue;
+    const field = typeof cost === 'number' ? 'cost' : `cost.${unit}`;
+    if (!Number.isSafeInteger(permits) || permits < 0) fail(field, permits, 'a whole number, 0 or more');
+    // Where only requests are counted, another unit is a dimension that nobody declared: unlimited.
+    if (!units.has(unit) && units.size > 1)
+      fail(field, permits, `one of the declared units (${[...units].join(', ')})`);
+  }
+}
+
+/** A value for a message: short, quoted, never a dump. */
+export function show(value: unknown): string {
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
+  return String(value);
+}

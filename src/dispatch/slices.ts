@@ -1,0 +1,49 @@
+import type { Clock } from '../base/clock.ts';
+import type { Waiter } from './waiter.ts';
+
+const SLICE_MS = 10;
+/** Between two looks at the clock; those woken run their own code in between. */
+const BATCH = 128;
+
+/**
+ * Hands the endings of many waiters out in slices of at most 10 ms, so that a mass ending never holds up
+ * the event loop. By the time they get here they have left their lines.
+ */
+export class Slices {
+  #pending: Waiter[] = [];
+  #next = 0;
+  #isRunning = false;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  push(waiter: Waiter): void {
+    this.#pending.push(waiter);
+    if (!this.#isRunning) {
+      this.#isRunning = true;
+      void this.#slice();
+    }
+  }
+
+  async #slice(): Promise<void> {
+    // The first batch goes out in this very turn: a single ending is not delayed.
+    const until = this.#clock.now() + SLICE_MS;
+    for (;;) {
+      await undefined;
+      const end = Math.min(this.#next + BATCH, this.#pending.length);
+      for (; this.#next < end; this.#next++) {
+        const waiter = this.#pending[this.#next]!;
+        waiter.wake?.(waiter);
+      }
+      if (this.#next === this.#pending.length) break;
+      if (this.#clock.now() < until) continue;
+      this.#clock.setTimer(1, () => void this.#slice());
+      return;
+    }
+    this.#pending = [];
+    this.#next = 0;
+    this.#isRunning = false;
+  }
+}

@@ -1,0 +1,167 @@
+import { DURATION_FORM, parseDuration } from './base/duration.ts';
+import { InvalidCall } from './base/errors.ts';
+import { closeAll } from './closing.ts';
+import { Composition, checkFunction } from './composition.ts';
+import type { Dispatcher, DispatcherOptions } from './contract.ts';
+import type { Call, CallContext, Lease } from './dispatch/context.ts';
+import { type Forecast, type ForecastAsk, forecast } from './dispatch/forecast.ts';
+import type { Fn, Lane } from './dispatch/lane.ts';
+import { readRequest, show } from './dispatch/request.ts';
+import { mergeContexts, NO_SCOPE, type Scope, scopeWithin } from './dispatch/scope.ts';
+import { judgeReport } from './feedback/judge.ts';
+import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
+
+export type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
+
+/** The names of a policy's downstreams, as far as the compiler knows them. */
+export type NamesOf<P extends PolicyInput> = keyof P['downstreams'] & string;
+
+/**
+ * Makes a dispatcher: one lane per downstream of the policy. Nothing is global; two dispatchers know
+ * nothing of each other.
+ *
+ * @throws {PolicyError} with every problem of the policy at once.
+ * @example
+ * const { callDownstream } = createDispatcher({ downstreams: { carrier: { quota: '60/minute' } } });
+ * const status = await callDownstream('carrier', ({ signal }) => fetch(url, { signal }));
+ */
+export function createDispatcher<const P extends PolicyInput>(
+  policy: P,
+  options: DispatcherOptions = {},
+): Dispatcher<NamesOf<P>> {
+  return new Face(new Composition(policy, options), NO_SCOPE) as unknown as Dispatcher<NamesOf<P>>;
+}
+
+/** One dispatcher as its user sees it, with a context of its own (`with`); all faces share one composition. */
+class Face implements Dispatcher {
+  readonly #composition: Composition;
+  readonly #scope: Scope;
+
+  constructor(composition: Composition, scope: Scope) {
+    this.#composition = composition;
+    this.#scope = scope;
+  }
+
+  readonly callDownstream = (
+    downstream: string,
+    fn: (call: Call) => unknown,
+    ctx?: CallContext,
+  ): Promise<never> => {
+    try {
+      checkFunction(fn, downstream);
+      return this.#call(downstream, fn, ctx) as Promise<never>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
+
+  readonly acquire = (downstream: string, ctx?: CallContext): Promise<Lease> => {
+    try {
+      return this.#call(downstream, undefined, ctx) as Promise<Lease>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
+
+  readonly report = (
+    downstream: string,
+    outcome: unknown,
+    when?: { readonly startedAt?: number | undefined },
+  ): void => {
+    const { lane, ports } = this.#composition.find(downstream);
+    const startedAt = when?.startedAt;
+    if (startedAt !== undefined && !Number.isFinite(startedAt)) {
+      throw invalid(downstream, 'startedAt', startedAt, 'epoch milliseconds');
+    }
+    lane.report(judgeReport(ports.judge, outcome), startedAt);
+  };
+
+  readonly forecast = (downstream: string, ask: ForecastAsk = {}): Forecast => {
+    const { lane } = this.#composition.find(downstream);
+    const { calls = 1, ...context } = ask;
+    if (!Number.isSafeInteger(calls) || calls < 1)
+      throw invalid(downstream, 'calls', calls, 'a whole number, 1 or more');
+    const { clock } = this.#composition;
+    const now = clock.now();
+    const request = readRequest(
+      lane.gate.plan,
+      mergeContexts(this.#scope.context, context) ?? {},
+      [],
+      clock,
+      now,
+    );
+    return forecast(lane, request, calls, now);
+  };
+
+  readonly with = (ctx: CallContext): Dispatcher =>
+    new Face(this.#composition, scopeWithin(this.#scope, ctx));
+
+  readonly wrap = <A extends unknown[], T>(
+    downstream: string,
+    fn: (...args: A) => T,
+    ctxOf?: (...args: A) => CallContext,
+  ): ((...args: A) => Promise<Awaited<T>>) => {
+    checkFunction(fn, downstream);
+    return async (...args) => this.callDownstream(downstream, () => fn(...args), ctxOf?.(...args));
+  };
+
+  readonly names = (): string[] => [...this.#composition.downstreams.keys()];
+
+  readonly require = (names: Iterable<string>): void => this.#composition.require(names);
+
+  readonly register = (name: string, policy: DownstreamPolicyInput): Dispatcher => {
+    this.#composition.register(name, policy);
+    return this;
+  };
+
+  readonly unregister = (name: string): void => this.#composition.unregister(name);
+
+  readonly pause = (
+    downstream: string,
+    options: { readonly for: number | string; readonly reason?: string | undefined },
+  ): void => {
+    const found = this.#composition.find(downstream);
+    const ms = parseDuration(options?.for);
+    if (ms === undefined) throw invalid(downstream, 'for', options?.for, DURATION_FORM);
+    found.pause(ms, options.reason);
+  };
+
+  readonly resume = (downstream: string, options?: { readonly all?: boolean | undefined }): void =>
+    this.#composition.find(downstream).resume(options?.all === true);
+
+  readonly snapshot = (): ReturnType<Composition['snapshot']> => this.#composition.snapshot();
+
+  readonly subscribe: Dispatcher['subscribe'] = (listener) => this.#composition.bus.subscribe(listener);
+
+  readonly flush = (): Promise<void> => this.#composition.desk.flush();
+
+  readonly close: Dispatcher['close'] = (options = {}) => {
+    const { within } = options;
+    if (within !== undefined && parseDuration(within) === undefined) {
+      return Promise.reject(invalid('', 'within', within, DURATION_FORM));
+    }
+    this.#composition.closing ??= closeAll(this.#composition, options);
+    return this.#composition.closing;
+  };
+
+  readonly [Symbol.asyncDispose] = async (): Promise<void> => {
+    await this.close();
+  };
+
+  #call(name: string, fn: Fn, ctx: CallContext | undefined): Promise<unknown> {
+    const scope = this.#scope;
+    const downstream = this.#composition.find(name);
+    const context = scope.context === undefined ? (ctx ?? undefined) : mergeContexts(scope.context, ctx);
+    if (context !== undefined && typeof context !== 'object')
+      throw invalid(name, 'ctx', context, 'an object');
+    const account = context?.account;
+    const lane: Lane = account === undefined ? downstream.lane : downstream.laneOf(account);
+    return lane.call(fn, context, scope.signals);
+  }
+}
+
+function invalid(downstream: string, field: string, found: unknown, expected: string): InvalidCall {
+  return new InvalidCall(`${downstream}: ${field}: expected ${expected}, found ${show(found)}`, {
+    downstream,
+  });
+}

@@ -1,0 +1,52 @@
+export type { PacedSink } from './alerts/mailbox.ts';
+export { type StderrSinkOptions, stderrSink } from './alerts/stderr.ts';
+export type {
+  Alert,
+  AlertName,
+  AlertSeverity,
+  AlertSink,
+  Hypothesis,
+  ServerWord,
+  WindowCount,
+} from './base/alert.ts';
+export type { Clock } from './base/clock.ts';
+export {
+  AdmissionError,
+  CostExceedsQuota,
+  DeadlineExceeded,
+  type DeadlinePhase,
+  DispatcherClosed,
+  DownstreamPaused,
+  type ErrorCode,
+  InvalidCall,
+  isAdmissionError,
+  PolicyError,
+  type PolicyProblem,
+  QueueFull,
+  QueueTimeout,
+  UnknownDownstream,
+} from './base/errors.ts';
+export type { CallEvent, DispatcherEvent, HoldEvent, NoticeEvent, PolicyEvent } from './base/events.ts';
+export type { HoldState, PolicyChange } from './base/plan.ts';
+export type {
+  ClassSnapshot,
+  DownstreamSnapshot,
+  LaneTotals,
+  QuotaSnapshot,
+  Snapshot,
+} from './base/snapshot.ts';
+export type { Classifier, Verdict } from './base/verdict.ts';
+export type { Cost, Duration, HoldCause, LimitedBy, Outcome, Priority } from './base/words.ts';
+export type { Call, CallContext, Lease, WaitReport } from './dispatch/context.ts';
+export type { Forecast, ForecastAsk } from './dispatch/forecast.ts';
+export {
+  type ClosingReport,
+  createDispatcher,
+  type Dispatcher,
+  type DispatcherOptions,
+  type NamesOf,
+} from './dispatcher.ts';
+export { type Explanation, explain } from './explain.ts';
+export type { DownstreamPolicyInput, Policy, PolicyInput, QuotaInput } from './policy/input.ts';
+export { loadPolicy } from './policy/load.ts';
+export type { TelemetryOptions } from './telemetry/telemetry.ts';

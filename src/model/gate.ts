@@ -1,0 +1,213 @@
+import { DUE_MS } from '../base/clock.ts';
+import type { DownstreamPlan } from '../base/plan.ts';
+import type { HoldCause, LimitedBy } from '../base/words.ts';
+import { Bucket } from './bucket.ts';
+import { Holds } from './holds.ts';
+import { LaneTime } from './lane-time.ts';
+import { Ledger } from './ledger.ts';
+
+/** Permits that a call takes, one number per bucket of its lane. */
+export type Costs = readonly number[];
+
+const SERVERS_HOLDS: readonly HoldCause[] = ['retry-after', 'cooldown', 'quota-reset'];
+const WARMED_AFTER: ReadonlySet<HoldCause> = new Set(['retry-after', 'cooldown']);
+
+/**
+ * All the numbers that decide when a call of one lane may start: buckets, holds, the interval between
+ * starts, and the ledger. Pure and synchronous: an instant goes in, an instant comes out, and only
+ * `take`, `hold` and their like change anything. Instants are monotonic milliseconds.
+ */
+export class Gate {
+  plan: DownstreamPlan;
+  buckets: readonly Bucket[];
+  readonly time = new LaneTime();
+  readonly holds = new Holds();
+  ledger: Ledger;
+  lastStartAt = Number.NEGATIVE_INFINITY;
+  /** What made the last `dueAt` later than its `now`. */
+  limitedBy: LimitedBy | undefined;
+  /** The same with its name: `quota:60/minute`, `hold:retry-after`. */
+  limit: string | undefined;
+  /** The end of a hold after which no call has started yet. */
+  holdEnd: number | undefined;
+  #ledgerUntil = Number.NEGATIVE_INFINITY;
+  /** For one window after a change of policy the larger quota of the two still binds the ledger. */
+  #olderLimits: readonly { limit: number; until: number }[];
+
+  constructor(plan: DownstreamPlan, now: number) {
+    this.plan = plan;
+    this.buckets = plan.quotas.map((quota) => new Bucket(quota, this.time.at(now)));
+    this.ledger = new Ledger(plan.quotas.map((quota) => quota.windowMs));
+    this.#olderLimits = plan.quotas.map(() => ({ limit: 0, until: Number.NEGATIVE_INFINITY }));
+  }
+
+  /** Whether a call may start now, were nobody ahead of it. */
+  canStart(costs: Costs, now: number): boolean {
+    if (this.holds.until !== 0 && this.holds.isHeld(now)) return false;
+    if (now < this.#ledgerUntil || this.#spacingMs(now) > 0) return this.dueAt(costs, now) <= now + DUE_MS;
+    const at = this.time.at(now) + DUE_MS;
+    for (let i = 0; i < costs.length; i++) {
+      const cost = costs[i]!;
+      if (cost > 0 && this.buckets[i]!.earliest(cost) > at) return false;
+    }
+    return true;
+  }
+
+  /** The earliest instant at which a call of these costs may start, were nobody ahead of it; `now` if it may now. */
+  dueAt(costs: Costs, now: number): number {
+    this.limitedBy = undefined;
+    this.limit = undefined;
+    let at = now;
+    if (this.holds.isHeld(now)) {
+      at = this.holds.until;
+      this.#limitIs('hold', this.holds.cause);
+    }
+    const spaced = this.intervalAfter(this.lastStartAt, 1, at);
+    if (spaced > at + DUE_MS) {
+      at = spaced;
+      this.#limitIs('interval');
+    }
+    const isLedgerInForce = now < this.#ledgerUntil;
+    for (let i = 0; i < costs.length; i++) {
+      const cost = costs[i]!;
+      if (cost <= 0) continue;
+      const bucket = this.buckets[i]!;
+      let due = this.time.clockAt(bucket.earliest(cost));
+      if (isLedgerInForce) due = Math.max(due, this.#ledgerAt(i, cost, now));
+      if (due <= at + DUE_MS) continue;
+      at = due;
+      this.#limitIs('quota', bucket.plan.text);
+    }
+    return at;
+  }
+
+  /** Takes the permits of a call that starts now. */
+  take(costs: Costs, now: number): void {
+    const lane = this.time.at(now);
+    for (let i = 0; i < costs.length; i++) {
+      if (costs[i]! > 0) this.buckets[i]!.take(costs[i]!, lane);
+    }
+    if (this.holdEnd !== undefined) {
+      for (const bucket of this.buckets) bucket.tat = this.emptied(bucket, bucket.tat, lane);
+      this.holdEnd = undefined;
+    }
+    this.lastStartAt = now;
+    this.ledger.push(now, costs);
+  }
+
+  /**
+   * A hold stores up no burst: the first start after it leaves every bucket at most empty, as long as a
+   * bucket emptied at the end of the hold would not be full again.
+   */
+  emptied(bucket: Bucket, tat: number, lane: number): number {
+    const isFullAgain =
+      this.holdEnd === undefined || lane >= bucket.fullFromEmpty(this.time.at(this.holdEnd));
+    return isFullAgain ? tat : Math.max(tat, bucket.fullFromEmpty(lane));
+  }
+
+  /** Corrects what the call that started at `startedAt` took of bucket `index`; below 0 gives back. */
+  correct(index: number, permits: number, startedAt: number, now: number): void {
+    const bucket = this.buckets[index];
+    if (bucket === undefined || permits === 0) return;
+    bucket.correct(permits, this.time.at(now));
+    this.ledger.correct(index, startedAt, permits);
+    if (permits < 0) this.#ledgerUntil = Math.max(this.#ledgerUntil, now + bucket.plan.windowMs);
+  }
+
+  /** Holds every start until an instant; true if that is later than what that cause held before. */
+  hold(cause: HoldCause, until: number, now: number): boolean {
+    if (!this.holds.extend(cause, until)) return false;
+    this.holdEnd = this.holds.until;
+    this.#planWarm(now);
+    return true;
+  }
+
+  /** Ends the operator's hold; with `all`, the server's too. */
+  resume(now: number, all: boolean): void {
+    const wasHeld = this.holds.isHeld(now);
+    const wasWarmed = this.#warmedFrom(now) > now;
+    this.holds.end(all ? ['operator', ...SERVERS_HOLDS] : ['operator']);
+    if (wasHeld) this.holdEnd = Math.max(this.holds.until, now);
+    if (all && wasWarmed) this.#warm(now, now);
+    if (!all) this.#planWarm(now);
+  }
+
+  isWarm(now: number): boolean {
+    return this.time.isWarm(now);
+  }
+
+  /** The earliest instant at which the `count`-th start after one at `from` may come, by spacing alone. */
+  intervalAfter(from: number, count: number, atLeast: number): number {
+    const interval = this.plan.minIntervalMs ?? 0;
+    const plain = from + count * interval;
+    const { warmFrom, warmUntil } = this.time;
+    const spacing = this.buckets.length === 0 ? this.plan.warm.spacingMs : 0;
+    const first = Math.max(from + interval, atLeast);
+    if (spacing <= interval || first >= warmUntil || plain < warmFrom) return Math.max(plain, atLeast);
+    const steps = Math.min(count, Math.ceil((warmUntil - from) / spacing));
+    const warm = Math.min(from + steps * spacing, warmUntil);
+    return Math.max(warm + (count - steps) * interval, plain, atLeast);
+  }
+
+  /** The gate under a new plan: levels, holds and history are kept; quotas are matched by unit and window. */
+  replan(plan: DownstreamPlan, now: number): void {
+    const lane = this.time.at(now);
+    const from = plan.quotas.map((quota) =>
+      this.plan.quotas.findIndex((old) => old.unit === quota.unit && old.windowMs === quota.windowMs),
+    );
+    const older = this.#olderLimits;
+    this.#olderLimits = plan.quotas.map((quota, i) => {
+      const old = this.plan.quotas[from[i]!];
+      const before = older[from[i]!];
+      if (old === undefined || before === undefined) return { limit: 0, until: Number.NEGATIVE_INFINITY };
+      const limit = before.until > now ? Math.max(before.limit, old.share) : old.share;
+      return { limit, until: now + quota.windowMs };
+    });
+    this.ledger = this.ledger.replanned(
+      plan.quotas.map((quota) => quota.windowMs),
+      from,
+    );
+    this.buckets = plan.quotas.map((quota, i) => {
+      const old = this.buckets[from[i]!];
+      return old === undefined ? new Bucket(quota, lane) : old.replanned(quota, lane);
+    });
+    const longest = Math.max(0, ...plan.quotas.map((quota) => quota.windowMs));
+    this.#ledgerUntil = Math.max(this.#ledgerUntil, now + longest);
+    this.plan = plan;
+  }
+
+  /** Milliseconds that must lie between a start now and the one before it. */
+  #spacingMs(now: number): number {
+    if (this.buckets.length === 0 && this.time.isWarm(now)) return this.plan.warm.spacingMs;
+    return this.plan.minIntervalMs ?? 0;
+  }
+
+  #ledgerAt(index: number, cost: number, now: number): number {
+    const { plan } = this.buckets[index]!;
+    if (plan.providerBurst !== undefined) return now;
+    const older = this.#olderLimits[index]!;
+    const limit = older.until > now ? Math.max(older.limit, plan.share) : plan.share;
+    return this.ledger.fitsAt(index, cost, limit, now);
+  }
+
+  #warmedFrom(now: number): number {
+    let from = 0;
+    for (const [cause, until] of this.holds.inForce(now))
+      if (WARMED_AFTER.has(cause)) from = Math.max(from, until);
+    return from;
+  }
+
+  #planWarm(now: number): void {
+    const from = this.#warmedFrom(now);
+    if (from > now && from !== this.time.warmFrom) this.#warm(now, from);
+  }
+
+  #warm(now: number, from: number): void {
+    this.time.warm(now, from, from + this.plan.warm.forMs, this.plan.warm.rateFactor);
+  }
+
+  #limitIs(by: LimitedBy, name?: string): void {
+    this.limitedBy = by;
+    this.limit = name === undefined ? by : `${by}:${name}`;
+  }
+}
