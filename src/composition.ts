@@ -89,8 +89,7 @@ export class Composition {
   find(name: string): Downstream {
     const downstream = this.downstreams.get(name);
     if (downstream !== undefined && !this.isClosed) return downstream;
-    if (this.isClosed)
-      throw new DispatcherClosed(`${name}: refused, the dispatcher is closed.`, { downstream: name });
+    if (this.isClosed) throw new DispatcherClosed(`${name}: refused, the dispatcher is closed.`, { downstream: name });
     throw this.#unknown([name]);
   }
 
@@ -176,8 +175,7 @@ export class Composition {
     const problems = [...plan.downstreams.values()]
       .filter((one) => one.classify !== undefined && this.#classifier(one) === undefined)
       .map((one) => {
-        const expected =
-          known.length === 0 ? 'none were passed to createDispatcher' : `known: ${known.join(', ')}`;
+        const expected = known.length === 0 ? 'none were passed to createDispatcher' : `known: ${known.join(', ')}`;
         const message = `unknown classifier ${show(one.classify)} (${expected})`;
         return { path: `downstreams.${one.name}.classify`, message, found: one.classify, expected };
       });

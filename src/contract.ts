@@ -36,11 +36,7 @@ export interface Dispatcher<Name extends string = string> {
   /** The right to run now, where a callback does not fit; released by `release()` or `using`. */
   readonly acquire: (downstream: Name, ctx?: CallContext) => Promise<Lease>;
   /** A 429, headers or an error seen elsewhere; `{ status, retryAfterMs }` is enough. `startedAt`: epoch milliseconds. */
-  readonly report: (
-    downstream: Name,
-    outcome: unknown,
-    when?: { readonly startedAt?: number | undefined },
-  ) => void;
+  readonly report: (downstream: Name, outcome: unknown, when?: { readonly startedAt?: number | undefined }) => void;
   /** What calls could expect if they were made now; takes nothing. */
   readonly forecast: (downstream: Name, ask?: ForecastAsk) => Forecast;
   /** The same dispatcher with a context for all its calls: earliest deadline, any signal, later names win. */
@@ -59,10 +55,7 @@ export interface Dispatcher<Name extends string = string> {
   /** Forgets a downstream: waiters are refused, running calls finish. */
   readonly unregister: (name: Name) => void;
   /** Holds every start of a downstream; a longer pause replaces a shorter one. */
-  readonly pause: (
-    downstream: Name,
-    options: { readonly for: Duration; readonly reason?: string | undefined },
-  ) => void;
+  readonly pause: (downstream: Name, options: { readonly for: Duration; readonly reason?: string | undefined }) => void;
   /** Ends the operator's pause; with `all`, what the server asked for too. */
   readonly resume: (downstream: Name, options?: { readonly all?: boolean | undefined }) => void;
   /** Plain JSON of every downstream, without side effects. */

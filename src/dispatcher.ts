@@ -3,9 +3,10 @@ import { InvalidCall } from './base/errors.ts';
 import { closeAll } from './closing.ts';
 import { Composition, checkFunction } from './composition.ts';
 import type { Dispatcher, DispatcherOptions } from './contract.ts';
+import type { Fn } from './dispatch/admission.ts';
 import type { Call, CallContext, Lease } from './dispatch/context.ts';
 import { type Forecast, type ForecastAsk, forecast } from './dispatch/forecast.ts';
-import type { Fn, Lane } from './dispatch/lane.ts';
+import type { Lane } from './dispatch/lane.ts';
 import { readRequest, show } from './dispatch/request.ts';
 import { mergeContexts, NO_SCOPE, type Scope, scopeWithin } from './dispatch/scope.ts';
 import { judgeReport } from './feedback/judge.ts';
@@ -42,11 +43,7 @@ class Face implements Dispatcher {
     this.#scope = scope;
   }
 
-  readonly callDownstream = (
-    downstream: string,
-    fn: (call: Call) => unknown,
-    ctx?: CallContext,
-  ): Promise<never> => {
+  readonly callDownstream = (downstream: string, fn: (call: Call) => unknown, ctx?: CallContext): Promise<never> => {
     try {
       checkFunction(fn, downstream);
       return this.#call(downstream, fn, ctx) as Promise<never>;
@@ -83,18 +80,11 @@ class Face implements Dispatcher {
       throw invalid(downstream, 'calls', calls, 'a whole number, 1 or more');
     const { clock } = this.#composition;
     const now = clock.now();
-    const request = readRequest(
-      lane.gate.plan,
-      mergeContexts(this.#scope.context, context) ?? {},
-      [],
-      clock,
-      now,
-    );
+    const request = readRequest(lane.gate.plan, mergeContexts(this.#scope.context, context) ?? {}, [], clock, now);
     return forecast(lane, request, calls, now);
   };
 
-  readonly with = (ctx: CallContext): Dispatcher =>
-    new Face(this.#composition, scopeWithin(this.#scope, ctx));
+  readonly with = (ctx: CallContext): Dispatcher => new Face(this.#composition, scopeWithin(this.#scope, ctx));
 
   readonly wrap = <A extends unknown[], T>(
     downstream: string,
@@ -152,8 +142,7 @@ class Face implements Dispatcher {
     const scope = this.#scope;
     const downstream = this.#composition.find(name);
     const context = scope.context === undefined ? (ctx ?? undefined) : mergeContexts(scope.context, ctx);
-    if (context !== undefined && typeof context !== 'object')
-      throw invalid(name, 'ctx', context, 'an object');
+    if (context !== undefined && typeof context !== 'object') throw invalid(name, 'ctx', context, 'an object');
     const account = context?.account;
     const lane: Lane = account === undefined ? downstream.lane : downstream.laneOf(account);
     return lane.call(fn, context, scope.signals);

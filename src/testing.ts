@@ -1,4 +1,11 @@
 export {
+  type DispatcherDouble,
+  type DoubleCall,
+  type DoubleOptions,
+  openDispatcher,
+  refusingDispatcher,
+} from './testing/doubles.ts';
+export {
   type FakeCall,
   type FakeConsumer,
   FakeDownstream,
@@ -8,4 +15,5 @@ export {
 export type { FakeLimit } from './testing/fake-limits.ts';
 export { ManualClock, type SuspendOptions } from './testing/manual-clock.ts';
 export { type EventRecord, type EventSource, type RecordedCall, recordEvents } from './testing/recorder.ts';
+export type { RefusalCode, RefusalFacts } from './testing/refusal.ts';
 export { type Start, windowMax } from './testing/window-max.ts';

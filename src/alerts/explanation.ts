@@ -7,11 +7,7 @@ import { clockTime } from './instants.ts';
  * Three paragraphs for somebody who was asleep a minute ago: what Penstock has done and until when;
  * what was seen, numbers first; what to change, or that nothing is to be done.
  */
-export function explanationOf(
-  facts: AlertFacts,
-  hypothesis: Hypothesis,
-  suggestion: Alert['suggestion'],
-): string {
+export function explanationOf(facts: AlertFacts, hypothesis: Hypothesis, suggestion: Alert['suggestion']): string {
   return [whatWasDone(facts), whatWasSeen(facts), whatToDo(facts, hypothesis, suggestion)].join('\n');
 }
 
@@ -122,9 +118,7 @@ function whatToDo(facts: AlertFacts, hypothesis: Hypothesis, suggestion: Alert['
 function declareOne({ downstream, action }: AlertFacts, suggestion: Alert['suggestion']): string {
   const unlimited = action.kind === 'none' ? ' in place of `unlimited`' : '';
   const first = `The policy declares no quota for ${downstream}, so no model of ours was wrong. To do, by day: find out its limit and declare it as \`quota\`${unlimited}`;
-  return suggestion === undefined
-    ? `${first}.`
-    : `${first}; ${suggestion.to}, what it last took, is a start.`;
+  return suggestion === undefined ? `${first}.` : `${first}; ${suggestion.to}, what it last took, is a start.`;
 }
 
 function correctTheQuota(facts: AlertFacts, hypothesis: Hypothesis): string {
@@ -137,8 +131,7 @@ function correctTheQuota(facts: AlertFacts, hypothesis: Hypothesis): string {
   if (hypothesis === 'restart' && incident.inARow < 2) {
     return `Nothing is to be done now: this process is younger than the longest window (${formatDuration(longestWindowMs)}), so calls of the one before it may still count. If it happens again without a restart, the declared quota of ${downstream} is wrong: ${declared}.`;
   }
-  const when =
-    incident.inARow < 3 ? 'To do, if it comes back' : 'To do now, because waiting does not cure it';
+  const when = incident.inARow < 3 ? 'To do, if it comes back' : 'To do now, because waiting does not cure it';
   const ask = owner === undefined ? 'find out' : `ask ${owner}`;
   return `${evidence(facts, declared)} Why it throttled us is not known: its limit may be lower, it may count in a shorter window, or somebody else may use the same credential. ${when}: ${ask} which limit applies, and lower \`quota\` or \`utilization\` of ${downstream}.${byHand(facts)}`;
 }
@@ -153,9 +146,7 @@ function evidence({ observed, declared }: AlertFacts, text: string): string {
 }
 
 function byHand({ action, downstream }: AlertFacts): string {
-  return action.kind === 'pause'
-    ? ` Once it is cured, resume('${downstream}', { all: true }) ends the pause.`
-    : '';
+  return action.kind === 'pause' ? ` Once it is cured, resume('${downstream}', { all: true }) ends the pause.` : '';
 }
 
 function counted(count: number, one: string, many: string): string {

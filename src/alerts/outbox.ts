@@ -47,8 +47,7 @@ export function createOutbox({ clock, sinks, emit }: OutboxOptions): Outbox {
     pending: () => mailboxes.reduce((sum, mailbox) => sum + mailbox.pending, 0),
     dropped: () => {
       const counts = new Map<string, number>();
-      for (const { sink, dropped } of mailboxes)
-        counts.set(sink.name, (counts.get(sink.name) ?? 0) + dropped);
+      for (const { sink, dropped } of mailboxes) counts.set(sink.name, (counts.get(sink.name) ?? 0) + dropped);
       return Object.fromEntries(counts);
     },
   };

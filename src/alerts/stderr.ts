@@ -47,9 +47,7 @@ export function alertBlock(alert: Alert): string {
   for (const paragraph of alert.explanation.split('\n')) lines.push(...wrap(paragraph).map(indent));
   if (alert.suggestion !== undefined && alert.status === 'firing') {
     const { path, from, to } = alert.suggestion;
-    lines.push(
-      indent(`policy: ${path}: ${from === null ? '' : `${JSON.stringify(from)} -> `}${JSON.stringify(to)}`),
-    );
+    lines.push(indent(`policy: ${path}: ${from === null ? '' : `${JSON.stringify(from)} -> `}${JSON.stringify(to)}`));
   }
   const facts = Object.entries({
     owner: alert.owner,

@@ -75,8 +75,7 @@ export class ActiveCall implements Call, Abortable {
 
   get signal(): AbortSignal {
     const { signals } = this.request;
-    if (this.dueAt === Number.POSITIVE_INFINITY && signals.length === 1 && this.state === 'running')
-      return signals[0]!;
+    if (this.dueAt === Number.POSITIVE_INFINITY && signals.length === 1 && this.state === 'running') return signals[0]!;
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#ended !== undefined) this.#controller.abort(this.#ended.reason);

@@ -1,5 +1,6 @@
 import type { Gate } from '../model/gate.ts';
 import type { Entering } from './entering.ts';
+import type { Incidents } from './incidents.ts';
 import type { Line } from './line.ts';
 import type { LanePorts } from './ports.ts';
 import type { Running } from './running.ts';
@@ -15,6 +16,11 @@ export interface LaneCore {
   readonly entering: Entering;
   readonly running: Running;
   readonly tally: Tally;
+  readonly incidents: Incidents;
+  /** The last reading of the clock. */
+  readonly lastNow: number;
+  /** Reads the clock. */
+  readonly readNow: () => number;
 }
 
 /** With more than `pauseAbove` left of it, a hold is a pause. */

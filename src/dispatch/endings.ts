@@ -98,8 +98,7 @@ export class Endings {
     const { ports, name, tally } = this.#core;
     tally.aborted++;
     const waitedMs = ports.clock.now() - waiter.since;
-    if (ports.bus.wantsWaits)
-      tell(ports, name, 'aborted', waiter.seq, waiter.request, waitedMs, { started: false });
+    if (ports.bus.wantsWaits) tell(ports, name, 'aborted', waiter.seq, waiter.request, waitedMs, { started: false });
     this.#end(waiter, () => reason);
     return this.#afterAbort;
   }

@@ -10,46 +10,44 @@ import { type Ahead, startAfter } from '../model/projection.ts';
 export class Entering {
   count = 0;
   places = 0;
-  #first: Costs = [];
-  #permits: number[] = [];
+  /** Costs of the one that starts first. */
+  first: Costs = [];
+  /** Permits of all of them; made when there is a second. */
+  #permits: number[] | undefined;
   readonly #gate: Gate;
 
   constructor(gate: Gate) {
     this.#gate = gate;
   }
 
-  /** Costs of the one that starts first. */
-  get first(): Costs {
-    return this.#first;
-  }
-
   get ahead(): Ahead {
-    return { count: this.count, permits: this.#gate.buckets.map((_, i) => this.#permits[i] ?? 0) };
+    const zero = this.#gate.buckets.map(() => 0);
+    const permits = this.count === 0 ? zero : (this.#permits ?? this.#plus(zero, this.first, 1));
+    return { count: this.count, permits };
   }
 
-  add(costs: Costs, places: number): void {
-    if (this.count === 0) {
-      this.#first = costs;
-      this.#permits = [];
-    }
+  add(costs: Costs, needsPlace: boolean): void {
+    if (this.count === 0) this.first = costs;
+    else this.#permits = this.#plus(this.ahead.permits, costs, 1);
     this.count++;
-    this.places += places;
-    const { buckets } = this.#gate;
-    for (let i = 0; i < buckets.length; i++) {
-      this.#permits[i] = (this.#permits[i] ?? 0) + Bucket.backlog(buckets[i]!, costs[i]!);
-    }
+    if (needsPlace) this.places++;
   }
 
-  remove(costs: Costs, places: number): void {
+  remove(costs: Costs, needsPlace: boolean): void {
     this.count--;
-    this.places -= places;
-    const { buckets } = this.#gate;
-    for (let i = 0; i < buckets.length; i++) this.#permits[i]! -= Bucket.backlog(buckets[i]!, costs[i] ?? 0);
+    if (needsPlace) this.places--;
+    if (this.count === 0) this.#permits = undefined;
+    else if (this.#permits !== undefined) this.#permits = this.#plus(this.#permits, costs, -1);
   }
 
   /** Whether one more could start at once too. */
   hasPermits(costs: Costs, now: number): boolean {
     if (this.count === 0) return this.#gate.canStart(costs, now);
-    return startAfter(this.#gate, this.ahead, this.#first, costs, now).at <= now + DUE_MS;
+    return startAfter(this.#gate, this.ahead, this.first, costs, now).at <= now + DUE_MS;
+  }
+
+  #plus(permits: readonly number[], costs: Costs, sign: 1 | -1): number[] {
+    const { buckets } = this.#gate;
+    return buckets.map((bucket, i) => (permits[i] ?? 0) + sign * Bucket.backlog(bucket, costs[i] ?? 0));
   }
 }

@@ -67,8 +67,7 @@ export class Fifo<T> {
   *[Symbol.iterator](): IterableIterator<T> {
     let from = this.#offset;
     for (let chunk: Chunk<T> | undefined = this.#first; chunk !== undefined; chunk = chunk.next) {
-      for (let i = from; i < chunk.items.length; i++)
-        if (this.#isHere(chunk.items[i]!)) yield chunk.items[i]!;
+      for (let i = from; i < chunk.items.length; i++) if (this.#isHere(chunk.items[i]!)) yield chunk.items[i]!;
       from = 0;
     }
   }

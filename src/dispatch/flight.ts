@@ -2,7 +2,6 @@ import { formatDuration } from '../base/duration.ts';
 import type { Cost } from '../base/words.ts';
 import { ActiveCall, ActiveLease, type CallHost } from './active.ts';
 import type { LaneCore } from './core.ts';
-import type { Incidents } from './incidents.ts';
 import { ranTooLong } from './refusals.ts';
 import { type Request, readCost } from './request.ts';
 import { tell } from './telling.ts';
@@ -12,11 +11,9 @@ const LEASE_MS = 600_000;
 
 /** What the calls in flight need of their lane. */
 export interface FlightHost extends LaneCore {
-  readonly incidents: Incidents;
   readonly isShut: boolean;
   /** A place or permits have come back, or an end has moved: whose turn is it? */
   readonly pump: () => void;
-  readonly afterAbort: () => void;
   /** Waiters will start this much later than was thought. */
   readonly worsened: (byMs: number) => void;
   readonly nest: (outer: ActiveCall, fn: () => unknown) => Promise<unknown>;
@@ -56,8 +53,7 @@ export class Flight implements CallHost {
       incidents.epoch,
     );
     const maxRunMs =
-      gate.plan.maxRunMs ??
-      (isLease && request.deadlineAt === Number.POSITIVE_INFINITY ? LEASE_MS : undefined);
+      gate.plan.maxRunMs ?? (isLease && request.deadlineAt === Number.POSITIVE_INFINITY ? LEASE_MS : undefined);
     call.dueAt = maxRunMs === undefined ? request.deadlineAt : Math.min(request.deadlineAt, now + maxRunMs);
     running.start(call, now);
     for (const signal of request.signals) ports.signals.add(signal, call);
@@ -147,7 +143,7 @@ export class Flight implements CallHost {
     }
     running.overstay(call, now + gate.plan.leaseGraceMs);
     call.end(reason);
-    return this.#lane.afterAbort;
+    return this.#lane.pump;
   }
 
   release(call: ActiveCall, outcome: unknown, hasOutcome: boolean): void {

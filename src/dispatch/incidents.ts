@@ -4,6 +4,7 @@ import type { Verdict } from '../base/verdict.ts';
 import type { HoldCause } from '../base/words.ts';
 import { incidentHoldMs } from '../model/cooldown.ts';
 import type { Gate } from '../model/gate.ts';
+import { observe } from './observed.ts';
 import type { LanePorts } from './ports.ts';
 import type { Tally } from './tally.ts';
 
@@ -27,7 +28,7 @@ export interface IncidentHost {
   readonly impact: () => { waiting: number; inFlight: number; oldestWaitMs: number };
   readonly isPaused: (now: number) => boolean;
   /** The outlook of the waiters has worsened. */
-  readonly held: (now: number) => void;
+  readonly held: () => void;
 }
 
 /** One episode of throttling: all the 429s of calls that started before its hold. */
@@ -236,7 +237,7 @@ export class Incidents {
     const until = now + ms + spread;
     if (!gate.hold(cause, until, now) || until <= now) return;
     this.announce(cause, until, now);
-    this.#host.held(now);
+    this.#host.held();
   }
 
   #action(now: number): AlertFacts['action'] {
@@ -276,32 +277,13 @@ export class Incidents {
         refused: tally.refusals - incident.refusedBefore,
         tools: [...incident.tools],
       },
-      observed: this.#observed(now),
+      observed: observe(this.#host, this.#heldBefore, now),
       server,
       declared: plan.quotas.map(({ text, limit, windowMs, unit }) => ({ text, limit, windowMs, unit })),
       longestWindowMs: Math.max(0, ...plan.quotas.map((quota) => quota.windowMs)),
       ...defined({ owner: plan.owner, source: plan.source, runbook: plan.runbook, tool, runId, detail }),
       ...trace,
     });
-  }
-
-  #observed(now: number): AlertFacts['observed'] {
-    const { gate, ports } = this.#host;
-    const requests = gate.plan.quotas.filter((quota) => quota.unit === 'requests');
-    const windows = new Set([1_000, 10_000, ...requests.map((quota) => quota.windowMs)]);
-    const sinceHold =
-      this.#heldBefore > 0 && this.#heldBefore <= now ? { sinceHoldMs: now - this.#heldBefore } : {};
-    return {
-      windows: [...windows]
-        .sort((a, b) => a - b)
-        .map((windowMs) => {
-          const quota = requests.find((one) => one.windowMs === windowMs);
-          const declared = quota === undefined ? {} : { declared: quota.limit, sized: quota.sized };
-          return { windowMs, starts: gate.ledger.starts(windowMs, now), ...declared };
-        }),
-      ...sinceHold,
-      processUpMs: now - ports.bornAt,
-    };
   }
 }
 

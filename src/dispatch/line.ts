@@ -71,9 +71,7 @@ export class Line {
   serve(waiter: Waiter): void {
     const { lowerShare } = this.#gate.plan;
     if (waiter.request.rank !== NESTED_RANK)
-      this.#share = this.#isOldestDue()
-        ? Math.max(0, this.#share + lowerShare - 1)
-        : this.#share + lowerShare;
+      this.#share = this.#isOldestDue() ? Math.max(0, this.#share + lowerShare - 1) : this.#share + lowerShare;
     waiter.leaf.tookTurn();
     this.remove(waiter);
   }
@@ -119,8 +117,7 @@ export class Line {
   aheadOf(rank: number, path: readonly string[]): Ahead {
     const permits = this.#gate.buckets.map(() => 0);
     let count = 0;
-    for (let higher = NESTED_RANK; higher < rank; higher++)
-      count += this.#addWhole(this.#class(higher), permits);
+    for (let higher = NESTED_RANK; higher < rank; higher++) count += this.#addWhole(this.#class(higher), permits);
     const own = this.#class(rank);
     const before = own.turns.countAhead(path);
     if (before === own.turns.length) {
@@ -143,8 +140,7 @@ export class Line {
   inOrder(): Waiter[] {
     const byTurn = this.#classes.flatMap((line) => line.turns.inOrder());
     const { lowerShare } = this.#gate.plan;
-    if (lowerShare <= 0 || byTurn.every((waiter, i) => i === 0 || byTurn[i - 1]!.seq < waiter.seq))
-      return byTurn;
+    if (lowerShare <= 0 || byTurn.every((waiter, i) => i === 0 || byTurn[i - 1]!.seq < waiter.seq)) return byTurn;
     const byAge = [...byTurn].sort((a, b) => a.seq - b.seq);
     const served = new Set<Waiter>();
     let share = this.#share;

@@ -48,10 +48,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
 function readClasses(lanes: readonly Lane[], now: number): Record<Priority, ClassSnapshot> {
   const read = PRIORITIES.map((priority, rank) => {
     const length = lanes.reduce((total, lane) => total + lane.line.lengthOf(rank), 0);
-    return [
-      priority,
-      { length, oldestMs: Math.max(...lanes.map((lane) => ageOf(lane, rank, now))) },
-    ] as const;
+    return [priority, { length, oldestMs: Math.max(...lanes.map((lane) => ageOf(lane, rank, now))) }] as const;
   });
   return Object.fromEntries(read) as Record<Priority, ClassSnapshot>;
 }

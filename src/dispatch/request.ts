@@ -34,7 +34,7 @@ export interface Request {
 
 /** The instant after which a start is useless: the earlier of deadline and `maxWait`. */
 export function limitOf(request: Request): number {
-  return request.deadlineAt < request.maxWaitAt ? request.deadlineAt : request.maxWaitAt;
+  return Math.min(request.deadlineAt, request.maxWaitAt);
 }
 
 /** The request of a call that says nothing. */
@@ -72,8 +72,7 @@ export function readRequest(
   const rank = PRIORITIES.indexOf(priority);
   if (rank < 0) fail('priority', priority, `one of ${PRIORITIES.join(', ')}`);
   for (const field of ['tool', 'runId'] as const) {
-    if (context[field] !== undefined && typeof context[field] !== 'string')
-      fail(field, context[field], 'a text');
+    if (context[field] !== undefined && typeof context[field] !== 'string') fail(field, context[field], 'a text');
   }
   if (context.onWait !== undefined && typeof context.onWait !== 'function')
     fail('onWait', context.onWait, 'a function');
@@ -94,8 +93,7 @@ export function readRequest(
     isIdempotent: context.idempotent ?? plan.idempotent,
     onWait: context.onWait,
     deadlineWall,
-    deadlineAt:
-      deadlineWall === Number.POSITIVE_INFINITY ? deadlineWall : now + (deadlineWall - clock.wallNow()),
+    deadlineAt: deadlineWall === Number.POSITIVE_INFINITY ? deadlineWall : now + (deadlineWall - clock.wallNow()),
   };
 }
 
@@ -115,8 +113,7 @@ function failing(plan: DownstreamPlan, context: CallContext): Fail {
 function readDeadline(deadline: unknown, fail: Fail): number {
   if (deadline === undefined) return Number.POSITIVE_INFINITY;
   const at = deadline instanceof Date ? deadline.getTime() : deadline;
-  if (typeof at !== 'number' || Number.isNaN(at))
-    fail('deadline', deadline, 'epoch milliseconds or a valid Date');
+  if (typeof at !== 'number' || Number.isNaN(at)) fail('deadline', deadline, 'epoch milliseconds or a valid Date');
   if (at < YEAR_2001_MS) fail('deadline', deadline, 'epoch milliseconds (a duration? use Date.now() + ...)');
   return at;
 }
@@ -145,19 +142,10 @@ export function readCost(plan: DownstreamPlan, cost: Cost, field: string): Reado
 function missing(unit: string, fail: Fail | undefined): number {
   return fail === undefined
     ? 0
-    : fail(
-        `cost.${unit}`,
-        undefined,
-        `a whole number of ${unit} (this downstream declares a quota in ${unit})`,
-      );
+    : fail(`cost.${unit}`, undefined, `a whole number of ${unit} (this downstream declares a quota in ${unit})`);
 }
 
-function checkCost(
-  plan: DownstreamPlan,
-  cost: unknown,
-  named: Readonly<Record<string, number>>,
-  fail: Fail,
-): void {
+function checkCost(plan: DownstreamPlan, cost: unknown, named: Readonly<Record<string, number>>, fail: Fail): void {
   if (typeof cost !== 'number' && (typeof cost !== 'object' || cost === null || Array.isArray(cost))) {
     fail('cost', cost, 'a whole number of requests, or whole numbers per unit such as { tokens: 1200 }');
   }
@@ -174,8 +162,7 @@ function checkCost(
 
 /** A value for a message: short, quoted, never a dump. */
 export function show(value: unknown): string {
-  if (typeof value === 'string')
-    return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
   return String(value);

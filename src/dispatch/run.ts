@@ -86,8 +86,7 @@ export class Run {
     if (this.#runs === undefined) return this.length;
     const own = this.#runs.get(key ?? OWN);
     const ahead = own === undefined ? 0 : own.countAhead(path.slice(1));
-    const first =
-      own === undefined ? this.#turn : own.length > 0 ? own.tag : Math.max(this.#turn, own.#finish);
+    const first = own === undefined ? this.#turn : own.length > 0 ? own.tag : Math.max(this.#turn, own.#finish);
     const tag = first + ahead;
     let count = ahead;
     let scanned = 0;

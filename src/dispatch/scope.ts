@@ -17,10 +17,7 @@ export function scopeWithin(outer: Scope, context: CallContext): Scope {
   };
 }
 
-export function mergeContexts(
-  outer: CallContext | undefined,
-  inner: CallContext | undefined,
-): CallContext | undefined {
+export function mergeContexts(outer: CallContext | undefined, inner: CallContext | undefined): CallContext | undefined {
   if (outer === undefined) return inner;
   if (inner === undefined) return outer;
   const stated = Object.entries(inner).filter(([, value]) => value !== undefined);

@@ -49,7 +49,6 @@ export class Tally {
     this.throttled += other.throttled;
     this.lastThrottledAt = Math.max(this.lastThrottledAt ?? 0, other.lastThrottledAt ?? 0) || undefined;
     for (const [code, count] of other.refused) this.refused.set(code, (this.refused.get(code) ?? 0) + count);
-    for (const outcome of Object.keys(this.settled) as Outcome[])
-      this.settled[outcome] += other.settled[outcome];
+    for (const outcome of Object.keys(this.settled) as Outcome[]) this.settled[outcome] += other.settled[outcome];
   }
 }

@@ -1,6 +1,14 @@
 import type { Costs } from '../model/gate.ts';
 import type { Request } from './request.ts';
-import type { Run } from './run.ts';
+
+/** Where a waiter stands among the runs of its class. */
+export interface Leaf {
+  readonly push: (waiter: Waiter) => void;
+  /** The waiter starts: its run has had its turn. */
+  readonly tookTurn: () => void;
+  /** The waiter has gone, served or not. */
+  readonly left: () => void;
+}
 
 /**
  * A call that waits. Kept as small as it can be: of a million waiters each is this object, one promise
@@ -14,7 +22,7 @@ export class Waiter {
   readonly seq: number;
   /** Monotonic milliseconds. */
   readonly since: number;
-  leaf: Run;
+  leaf: Leaf;
   isInLine = true;
   /** Set once the call is over without having started. */
   ending: Ending | undefined = undefined;
@@ -22,7 +30,7 @@ export class Waiter {
   wake: ((waiter: Waiter) => void) | undefined = undefined;
   readonly fn: unknown;
 
-  constructor(request: Request, costs: Costs, seq: number, since: number, leaf: Run, fn: unknown) {
+  constructor(request: Request, costs: Costs, seq: number, since: number, leaf: Leaf, fn: unknown) {
     this.request = request;
     this.costs = costs;
     this.seq = seq;

@@ -42,12 +42,12 @@ export class Bucket {
   }
 
   take(cost: number, at: number): void {
-    this.tat = (this.tat > at ? this.tat : at) + cost * this.msPerPermit;
+    this.tat = Math.max(this.tat, at) + cost * this.msPerPermit;
   }
 
   /** Corrects what an earlier call took: above 0 takes more, below 0 gives back. */
   correct(permits: number, at: number): void {
-    this.tat = (this.tat > at ? this.tat : at) + permits * this.msPerPermit;
+    this.tat = Math.max(this.tat, at) + permits * this.msPerPermit;
   }
 
   /** How much a queued call of this cost moves those behind it, in permits: its wait above the room included. */

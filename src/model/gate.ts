@@ -100,8 +100,7 @@ export class Gate {
    * bucket emptied at the end of the hold would not be full again.
    */
   emptied(bucket: Bucket, tat: number, lane: number): number {
-    const isFullAgain =
-      this.holdEnd === undefined || lane >= bucket.fullFromEmpty(this.time.at(this.holdEnd));
+    const isFullAgain = this.holdEnd === undefined || lane >= bucket.fullFromEmpty(this.time.at(this.holdEnd));
     return isFullAgain ? tat : Math.max(tat, bucket.fullFromEmpty(lane));
   }
 
@@ -192,8 +191,7 @@ export class Gate {
 
   #warmedFrom(now: number): number {
     let from = 0;
-    for (const [cause, until] of this.holds.inForce(now))
-      if (WARMED_AFTER.has(cause)) from = Math.max(from, until);
+    for (const [cause, until] of this.holds.inForce(now)) if (WARMED_AFTER.has(cause)) from = Math.max(from, until);
     return from;
   }
 

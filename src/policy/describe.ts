@@ -26,9 +26,7 @@ export function describeDownstream(plan: DownstreamPlan): Description {
 
 function quotaParts(plan: DownstreamPlan): string[] {
   if (plan.quotas.length === 0) return ['no quota is declared, so calls start as they come'];
-  return plan.quotas.map((quota, index) =>
-    quotaPart(quota, plan.workers, index === 0 ? 'they' : 'they also'),
-  );
+  return plan.quotas.map((quota, index) => quotaPart(quota, plan.workers, index === 0 ? 'they' : 'they also'));
 }
 
 function quotaPart(quota: QuotaPlan, workers: number, they: string): string {
@@ -37,9 +35,7 @@ function quotaPart(quota: QuotaPlan, workers: number, they: string): string {
   const verb = quota.unit === REQUESTS ? 'starts' : 'spends';
   const own = workers === 1 ? '' : `, ${count(share)}${things} for each of ${workers} workers`;
   const pace =
-    sized >= 1
-      ? `${count(sized)} ${windowPhrase('a', windowMs)}`
-      : `one every ${formatDuration(windowMs / sized)}`;
+    sized >= 1 ? `${count(sized)} ${windowPhrase('a', windowMs)}` : `one every ${formatDuration(windowMs / sized)}`;
   const bound =
     quota.providerBurst === undefined
       ? `never more than ${count(worstWindow(burst, sized))} in any ${windowNoun(windowMs)}`
@@ -65,8 +61,7 @@ function limitParts(plan: DownstreamPlan): string[] {
 
 function waitPart(plan: DownstreamPlan): string {
   if (plan.maxWaitMs !== undefined) return `no call waits longer than ${formatDuration(plan.maxWaitMs)}`;
-  const waits =
-    plan.quotas.length > 0 || plan.maxConcurrent !== undefined || plan.minIntervalMs !== undefined;
+  const waits = plan.quotas.length > 0 || plan.maxConcurrent !== undefined || plan.minIntervalMs !== undefined;
   return waits && plan.maxQueueDepth !== 0
     ? 'calls without a deadline may wait without end'
     : 'calls wait only while a hold lasts';

@@ -11,9 +11,7 @@ export function diffPlans(
   after: Pick<PolicyPlan, 'downstreams'>,
 ): PolicyChange[] {
   const names = new Set([...before.downstreams.keys(), ...after.downstreams.keys()]);
-  return [...names].flatMap((name) =>
-    diffDownstream(name, before.downstreams.get(name), after.downstreams.get(name)),
-  );
+  return [...names].flatMap((name) => diffDownstream(name, before.downstreams.get(name), after.downstreams.get(name)));
 }
 
 /** The changes of one downstream; empty where nothing that counts has changed. */

@@ -8,14 +8,7 @@ import { declaredUnits, planQuotas } from './quotas.ts';
 import { DEFAULTS } from './values.ts';
 
 /** Limits that an `unlimited` downstream cannot have. */
-const LIMITS: readonly OptionName[] = [
-  'quota',
-  'burst',
-  'maxConcurrent',
-  'minInterval',
-  'maxQueueDepth',
-  'maxWait',
-];
+const LIMITS: readonly OptionName[] = ['quota', 'burst', 'maxConcurrent', 'minInterval', 'maxQueueDepth', 'maxWait'];
 
 /** The plan of one downstream. What breaks a rule is noted in the draft; the plan is then not to be used. */
 export function planDownstream(draft: Draft): DownstreamPlan {
@@ -76,10 +69,7 @@ function refuseLimits(draft: Draft): void {
   }
 }
 
-type Limits = Pick<
-  DownstreamPlan,
-  'maxConcurrent' | 'minIntervalMs' | 'maxQueueDepth' | 'maxWaitMs' | 'maxRunMs'
->;
+type Limits = Pick<DownstreamPlan, 'maxConcurrent' | 'minIntervalMs' | 'maxQueueDepth' | 'maxWaitMs' | 'maxRunMs'>;
 
 function planLimits(draft: Draft, workers: number): Limits {
   const { maxConcurrent, minInterval, maxQueueDepth, maxWait, maxRun } = draft.options;

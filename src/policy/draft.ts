@@ -21,10 +21,7 @@ export interface Draft {
 /** Options that are objects are merged key by key; all others replace the default. */
 const MERGED: readonly OptionName[] = ['cooldown', 'warm', 'defaultCost'];
 
-export function mergeOptions(
-  own: DownstreamPolicyInput,
-  defaults: DownstreamPolicyInput,
-): DownstreamPolicyInput {
+export function mergeOptions(own: DownstreamPolicyInput, defaults: DownstreamPolicyInput): DownstreamPolicyInput {
   const merged: Record<string, unknown> = { ...defaults };
   for (const [key, value] of Object.entries(own)) {
     if (value === undefined) continue;

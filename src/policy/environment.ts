@@ -49,16 +49,11 @@ function isOurs(name: string): boolean {
 }
 
 /** The sections that variables may mean: `DEFAULTS`, and each downstream that is an object. */
-type Owners = ReadonlyMap<
-  string,
-  { readonly path: Path; readonly options: Readonly<Record<string, unknown>> }
->;
+type Owners = ReadonlyMap<string, { readonly path: Path; readonly options: Readonly<Record<string, unknown>> }>;
 
 function ownersOf(policy: Readonly<Record<string, unknown>>): Owners {
   const { defaults, downstreams } = policy;
-  const owners = new Map([
-    ['DEFAULTS', { path: ['defaults'] as Path, options: isObject(defaults) ? defaults : {} }],
-  ]);
+  const owners = new Map([['DEFAULTS', { path: ['defaults'] as Path, options: isObject(defaults) ? defaults : {} }]]);
   if (!isObject(downstreams)) return owners;
   for (const [name, options] of Object.entries(downstreams)) {
     if (isObject(options)) owners.set(variablePart(name), { path: ['downstreams', name], options });
@@ -85,9 +80,7 @@ function readVariable(variable: string, text: string, owners: Owners): Target | 
   const near = nearest(head, owners.keys());
   return {
     message: `no downstream is called ${head} in the environment; ${
-      near === undefined
-        ? `known are ${knownOwners(owners)}`
-        : `did you mean ${variable.replace(head, near)}?`
+      near === undefined ? `known are ${knownOwners(owners)}` : `did you mean ${variable.replace(head, near)}?`
     }`,
     found: text,
     ...(near === undefined ? {} : { nearest: variable.replace(head, near) }),
@@ -189,7 +182,5 @@ function setAt(root: unknown, path: Path, value: unknown): unknown {
 /** Names the variable in a problem that an override has caused. */
 export function withSource(problem: PolicyProblem, sources: ReadonlyMap<string, string>): PolicyProblem {
   const variable = sources.get(problem.path);
-  return variable === undefined
-    ? problem
-    : { ...problem, message: `${problem.message} (set by ${variable})` };
+  return variable === undefined ? problem : { ...problem, message: `${problem.message} (set by ${variable})` };
 }

@@ -59,10 +59,7 @@ function notTooLong(text: string): boolean {
 
 /** A duration above zero. */
 export function duration() {
-  return z.union([
-    z.number().positive().max(LONGEST_MS),
-    z.string().regex(POSITIVE_DURATION).refine(notTooLong),
-  ]);
+  return z.union([z.number().positive().max(LONGEST_MS), z.string().regex(POSITIVE_DURATION).refine(notTooLong)]);
 }
 
 /** A duration that may be zero. */

@@ -83,18 +83,9 @@ const FOREIGN: ReadonlyMap<string, Translate> = new Map([
   ['replicas', sameAs('workers')],
   ['alerts', say('not built yet: give alertSinks to createDispatcher')],
   ['mute', say('not built yet')],
-  [
-    'retries',
-    say('Penstock repeats nothing: retry through callDownstream, so that each attempt takes a permit'),
-  ],
-  [
-    'retry',
-    say('Penstock repeats nothing: retry through callDownstream, so that each attempt takes a permit'),
-  ],
-  [
-    'maxretries',
-    say('Penstock repeats nothing: retry through callDownstream, so that each attempt takes a permit'),
-  ],
+  ['retries', say('Penstock repeats nothing: retry through callDownstream, so that each attempt takes a permit')],
+  ['retry', say('Penstock repeats nothing: retry through callDownstream, so that each attempt takes a permit')],
+  ['maxretries', say('Penstock repeats nothing: retry through callDownstream, so that each attempt takes a permit')],
 ]);
 
 function perWindow(window: string, shorts: readonly string[]): [string, Translate][] {

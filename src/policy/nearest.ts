@@ -11,9 +11,7 @@ export function nearest(found: string, candidates: Iterable<string>): string | u
   let bestAt = tolerated + 1;
   for (const candidate of candidates) {
     const folded = fold(candidate);
-    const at = isBeginning(plain, folded)
-      ? Math.min(tolerated, distance(plain, folded))
-      : distance(plain, folded);
+    const at = isBeginning(plain, folded) ? Math.min(tolerated, distance(plain, folded)) : distance(plain, folded);
     if (at < bestAt) {
       best = candidate;
       bestAt = at;

@@ -6,8 +6,7 @@ export function pathText(path: Path): string {
   let text = '';
   for (const part of path) {
     if (typeof part === 'number') text += `[${part}]`;
-    else if (/^[\p{L}\p{N}_$-]+$/u.test(String(part)))
-      text += text === '' ? String(part) : `.${String(part)}`;
+    else if (/^[\p{L}\p{N}_$-]+$/u.test(String(part))) text += text === '' ? String(part) : `.${String(part)}`;
     else text += `[${JSON.stringify(String(part))}]`;
   }
   return text === '' ? 'policy' : text;
@@ -42,8 +41,7 @@ export function foundText(value: unknown): string {
     if (value.trim() === '') return 'an empty text';
     return `the text ${JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)}`;
   }
-  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
-    return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -92,8 +92,7 @@ export function suggestQuota(text: string): string | undefined {
     .trim()
     .toLowerCase()
     .replace(/[_,](?=\d)/g, '');
-  const match =
-    /^(\d+)\s*([a-z][\w.-]*?)?\s*(?:\/|\bper\b|\ban?\b|\bin\b|\bevery\b)\s*(\d+)?\s*([a-z]+)$/.exec(plain);
+  const match = /^(\d+)\s*([a-z][\w.-]*?)?\s*(?:\/|\bper\b|\ban?\b|\bin\b|\bevery\b)\s*(\d+)?\s*([a-z]+)$/.exec(plain);
   if (match === null) return undefined;
   const word = match[4] ?? '';
   const windowMs = parseWindow(`${match[3] ?? ''}${WORDS_MS[word] ?? word}`);

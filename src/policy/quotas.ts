@@ -4,15 +4,7 @@ import { complain, type Draft, isOwn, type OptionName } from './draft.ts';
 import type { QuotaInput } from './input.ts';
 import type { Path } from './paths.ts';
 import { type DeclaredQuota, readQuota } from './quota.ts';
-import {
-  burstBeside,
-  defaultBurst,
-  largestBurst,
-  planQuota,
-  type Share,
-  shareOf,
-  worstWindow,
-} from './sizing.ts';
+import { burstBeside, defaultBurst, largestBurst, planQuota, type Share, shareOf, worstWindow } from './sizing.ts';
 
 const SHARED: readonly OptionName[] = ['utilization', 'workers'];
 
@@ -122,22 +114,13 @@ function burstOf(
     return 1;
   }
   if (chosen === undefined) {
-    return providerBurst === undefined
-      ? defaultBurst(part)
-      : burstBeside(providerBurst, utilization, workers);
+    return providerBurst === undefined ? defaultBurst(part) : burstBeside(providerBurst, utilization, workers);
   }
   if (chosen > largest) refuseBurst(draft, entry, chosen, largest, part, workers);
   return chosen;
 }
 
-function refuseBurst(
-  draft: Draft,
-  entry: Entry,
-  chosen: number,
-  largest: number,
-  part: Share,
-  workers: number,
-): void {
+function refuseBurst(draft: Draft, entry: Entry, chosen: number, largest: number, part: Share, workers: number): void {
   const { text, burst: inner, providerBurst } = entry.declared;
   const each = workers === 1 ? '' : ` for each of ${workers} workers`;
   const reason =

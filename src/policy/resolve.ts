@@ -47,11 +47,7 @@ export function resolvePolicy(
  *
  * @throws {PolicyError} with every problem at once; paths begin with `downstreams.<name>`.
  */
-export function resolveDownstream(
-  name: string,
-  input: unknown,
-  defaults?: DownstreamPolicyInput,
-): DownstreamPlan {
+export function resolveDownstream(name: string, input: unknown, defaults?: DownstreamPolicyInput): DownstreamPlan {
   const drafted = draftDownstream(name, input, checkDefaults(defaults));
   const plan = planDownstream(drafted);
   const problem = nameProblem(name);

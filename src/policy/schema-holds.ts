@@ -1,12 +1,5 @@
 import * as z from 'zod';
-import {
-  duration,
-  durationOrZero,
-  option,
-  POSITIVE_DURATION_WORDS,
-  whole,
-  ZERO_DURATION_WORDS,
-} from './fields.ts';
+import { duration, durationOrZero, option, POSITIVE_DURATION_WORDS, whole, ZERO_DURATION_WORDS } from './fields.ts';
 import { DEFAULTS } from './values.ts';
 
 const cooldown = option(

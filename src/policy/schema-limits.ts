@@ -1,13 +1,6 @@
 import * as z from 'zod';
 import { REQUESTS } from '../base/words.ts';
-import {
-  duration,
-  durationOrZero,
-  option,
-  POSITIVE_DURATION_WORDS,
-  whole,
-  ZERO_DURATION_WORDS,
-} from './fields.ts';
+import { duration, durationOrZero, option, POSITIVE_DURATION_WORDS, whole, ZERO_DURATION_WORDS } from './fields.ts';
 import { QUOTA_PATTERN, readQuota, UNIT_PATTERN, WINDOW_PATTERN } from './quota.ts';
 import { DEFAULTS } from './values.ts';
 
@@ -69,8 +62,7 @@ function oneQuota() {
 export const limits = {
   quota: option(z.union([oneQuota(), z.array(oneQuota()).min(1)]), {
     expected: `${QUOTA_WORDS}; or a list of these`,
-    meaning:
-      'What the downstream declares: one or several quotas, each `"<limit>[ <unit>]/<window>"` or an object',
+    meaning: 'What the downstream declares: one or several quotas, each `"<limit>[ <unit>]/<window>"` or an object',
     default: 'none: no rate limit',
   }).optional(),
   utilization: option(z.number().positive().max(1), {

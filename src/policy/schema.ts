@@ -31,14 +31,11 @@ const turns = {
     meaning: 'Runs take turns within a class; `off`: plain order of arrival',
     value: DEFAULTS.fairness,
   }).optional(),
-  defaultCost: option(
-    z.union([whole(1), z.record(z.string().regex(UNIT_PATTERN), option(whole(1), costNote()))]),
-    {
-      expected: 'a whole number of requests, 1 or more, or whole numbers by unit: { tokens: 2000 }',
-      meaning: 'What a call takes that does not say; needed for every other unit that is declared',
-      default: '{ requests: 1 }',
-    },
-  ).optional(),
+  defaultCost: option(z.union([whole(1), z.record(z.string().regex(UNIT_PATTERN), option(whole(1), costNote()))]), {
+    expected: 'a whole number of requests, 1 or more, or whole numbers by unit: { tokens: 2000 }',
+    meaning: 'What a call takes that does not say; needed for every other unit that is declared',
+    default: '{ requests: 1 }',
+  }).optional(),
   maxRun: option(duration(), {
     expected: POSITIVE_DURATION_WORDS,
     meaning: 'Longest run of `fn`; then as at a deadline',
@@ -46,8 +43,7 @@ const turns = {
   }).optional(),
   leaseGrace: option(z.union([durationOrZero(), z.literal('never')]), {
     expected: `${ZERO_DURATION_WORDS}, or never`,
-    meaning:
-      'How long an unsettled call keeps its place after its end; `never` where a second connection must not be',
+    meaning: 'How long an unsettled call keeps its place after its end; `never` where a second connection must not be',
     value: DEFAULTS.leaseGrace,
   }).optional(),
   idempotent: option(z.boolean(), {

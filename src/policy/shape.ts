@@ -56,16 +56,13 @@ function translate(place: Place, issue: Issue, prefix: Path): Located[] {
 
 /** The alternative whose type fits: its own complaints say more than "none of these". */
 function meantBranch(branches: readonly Issue[][]): Issue[] | undefined {
-  const meant = branches.filter(
-    (issues) => !issues.some((issue) => issue.path.length === 0 && !isInside(issue)),
-  );
+  const meant = branches.filter((issues) => !issues.some((issue) => issue.path.length === 0 && !isInside(issue)));
   return meant.length === 1 ? meant[0] : undefined;
 }
 
 function isInside(issue: Issue): boolean {
   return (
-    issue.code === 'unrecognized_keys' ||
-    (issue.code === 'invalid_union' && meantBranch(issue.errors) !== undefined)
+    issue.code === 'unrecognized_keys' || (issue.code === 'invalid_union' && meantBranch(issue.errors) !== undefined)
   );
 }
 
@@ -122,8 +119,7 @@ export function unknownOption(
 ): Omit<PolicyProblem, 'path'> {
   const translation = translateForeign(key, holder);
   const near = translation === undefined ? nearest(key, known) : undefined;
-  const advice =
-    translation ?? (near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`);
+  const advice = translation ?? (near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`);
   return {
     message: `unknown option; ${advice}`,
     found: holder[key],
@@ -144,16 +140,13 @@ function protoKeys(value: unknown, base: Path): Located[] {
   const here = Object.hasOwn(value, '__proto__')
     ? [located([...base, '__proto__'], { message: 'unknown option' })]
     : [];
-  const entries = Object.entries(value).filter(
-    ([key, inner]) => key !== '__proto__' && typeof inner === 'object',
-  );
+  const entries = Object.entries(value).filter(([key, inner]) => key !== '__proto__' && typeof inner === 'object');
   return [...here, ...entries.flatMap(([key, inner]) => protoKeys(inner, [...base, key]))];
 }
 
 /** The keys that an object schema knows. */
 export function keysOf(schema: Schema | undefined): string[] {
-  const object =
-    schema === undefined ? undefined : alternatives(schema).find((each) => defOf(each).type === 'object');
+  const object = schema === undefined ? undefined : alternatives(schema).find((each) => defOf(each).type === 'object');
   return object === undefined ? [] : Object.keys(defOf(object).shape ?? {});
 }
 

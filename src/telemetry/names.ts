@@ -61,8 +61,7 @@ export const METRICS = {
     name: 'downstream.throttled',
     kind: 'counter',
     unit: '{call}',
-    description:
-      'Calls the downstream answered with its own rate limit: each one says that the quota model is wrong.',
+    description: 'Calls the downstream answered with its own rate limit: each one says that the quota model is wrong.',
     attributes: ['downstream'],
   },
   queueLength: {

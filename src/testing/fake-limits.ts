@@ -43,11 +43,7 @@ function slidingWindow({ limit, windowMs }: FakeLimit): LimitState {
   let first = 0;
   let sum = 0;
   const forget = (nowMs: number): void => {
-    for (
-      let old = taken[first];
-      old !== undefined && old.atMs <= nowMs - windowMs + DUE_MS;
-      old = taken[first]
-    ) {
+    for (let old = taken[first]; old !== undefined && old.atMs <= nowMs - windowMs + DUE_MS; old = taken[first]) {
       sum -= old.cost;
       first += 1;
     }

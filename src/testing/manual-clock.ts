@@ -1,6 +1,6 @@
 import { type Clock, LONGEST_TIMER_MS } from '../base/clock.ts';
-import { type ManualTimer, TimerHeap } from './timer-heap.ts';
 import { turn } from './macrotask.ts';
+import { type ManualTimer, TimerHeap } from './timer-heap.ts';
 
 const DEFAULT_WALL_MS = 1_767_225_600_000; // 2026-01-01T00:00:00Z
 
@@ -180,13 +180,11 @@ export class ManualClock implements Clock {
 }
 
 function finite(value: number, name: string): number {
-  if (!Number.isFinite(value))
-    throw new RangeError(`${name}: expected a number of milliseconds, found ${value}`);
+  if (!Number.isFinite(value)) throw new RangeError(`${name}: expected a number of milliseconds, found ${value}`);
   return value;
 }
 
 function notNegative(value: number, name: string): number {
-  if (finite(value, name) < 0)
-    throw new RangeError(`${name}: time does not run backwards, found ${value} ms`);
+  if (finite(value, name) < 0) throw new RangeError(`${name}: time does not run backwards, found ${value} ms`);
   return value;
 }

@@ -19,9 +19,7 @@ export interface EventRecord {
   /** Whatever no dispatcher may do: a call that ends or starts twice, or goes on after its end. */
   readonly faults: readonly string[];
   /** All events of one type. */
-  readonly of: <T extends DispatcherEvent['type']>(
-    type: T,
-  ) => Extract<DispatcherEvent, { readonly type: T }>[];
+  readonly of: <T extends DispatcherEvent['type']>(type: T) => Extract<DispatcherEvent, { readonly type: T }>[];
   readonly stop: () => void;
 }
 
@@ -53,8 +51,7 @@ export function recordEvents(source: EventSource): EventRecord {
     const part = ENDS.has(event.type) ? 'end' : (event.type as 'queued' | 'started');
     if (call.end !== undefined) faults.push(`call ${event.callId}: ${event.type} after ${call.end.type}`);
     else if (call[part] !== undefined) faults.push(`call ${event.callId}: ${event.type} twice`);
-    else if (part === 'queued' && call.started !== undefined)
-      faults.push(`call ${event.callId}: queued after started`);
+    else if (part === 'queued' && call.started !== undefined) faults.push(`call ${event.callId}: queued after started`);
     if (part === 'end') ends.push(event);
     if (part === 'started') starts.push(event);
     calls.set(event.callId, { ...call, [part]: event });

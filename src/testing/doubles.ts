@@ -1,0 +1,111 @@
+import { type Clock, createSystemClock } from '../base/clock.ts';
+import type { AdmissionError } from '../base/errors.ts';
+import type { Dispatcher } from '../contract.ts';
+import type { CallContext } from '../dispatch/context.ts';
+import { mergeContexts } from '../dispatch/scope.ts';
+import { createDispatcher } from '../dispatcher.ts';
+import type { PolicyInput } from '../policy/input.ts';
+import { type RefusalCode, type RefusalFacts, refusalOf } from './refusal.ts';
+
+/** One call that was made through a double. */
+export interface DoubleCall {
+  readonly downstream: string;
+  /** As it was given, the contexts of `with` merged in. */
+  readonly ctx: CallContext;
+}
+
+/** A dispatcher for tests of code that uses one. */
+export interface DispatcherDouble extends Dispatcher {
+  /** Every `callDownstream`, `acquire` and call of a wrapped function, in order, those made through `with` included. */
+  readonly calls: readonly DoubleCall[];
+}
+
+export interface DoubleOptions {
+  /** By which deadlines are judged. Default: the machine's. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * A dispatcher that knows every name, never makes a call wait and records what it was asked for.
+ * All else is as in the real one: signals, deadlines that have passed, outcomes, events.
+ *
+ * @example
+ * const dispatcher = openDispatcher();
+ * await deliveryStatus(dispatcher.callDownstream, 'T-1');
+ * expect(dispatcher.calls).toMatchObject([{ downstream: 'carrier', ctx: { tool: 'get_delivery_status' } }]);
+ */
+export function openDispatcher(options: DoubleOptions = {}): DispatcherDouble {
+  return doubled(openReal(options), { calls: [], outer: undefined });
+}
+
+/**
+ * A dispatcher that knows every name and refuses every call with the error of that code, so that a
+ * test sees what your code does then. `fn` never runs. Facts such as `retryAfterMs` go into the error.
+ *
+ * @example
+ * const { callDownstream } = refusingDispatcher('RATE_LIMITED', { retryAfterMs: 60_000 });
+ * expect(await deliveryStatus(callDownstream, 'T-1')).toEqual({ status: 'unknown', askAgainInMs: 60_000 });
+ */
+export function refusingDispatcher(code: RefusalCode, options: RefusalFacts & DoubleOptions = {}): DispatcherDouble {
+  const { clock = createSystemClock(), ...facts } = options;
+  const refuse = (call: DoubleCall): AdmissionError => refusalOf(code, call, facts, clock.wallNow());
+  return doubled(openReal({ clock }), { calls: [], outer: undefined, refuse });
+}
+
+function openReal({ clock }: DoubleOptions): Dispatcher {
+  return createDispatcher<PolicyInput>({ downstreams: {} }, { clock, alertSinks: [], env: {} });
+}
+
+interface Doubling {
+  readonly calls: DoubleCall[];
+  readonly outer: CallContext | undefined;
+  readonly refuse?: (call: DoubleCall) => AdmissionError;
+}
+
+/** The real dispatcher, with every name it is asked for registered as unlimited just in time. */
+function doubled(real: Dispatcher, doubling: Doubling): DispatcherDouble {
+  const { calls, outer, refuse } = doubling;
+  const know = (downstream: string): string => {
+    // A bad name is left to the real one, which says what is wrong with it.
+    if (typeof downstream === 'string' && downstream !== '' && !real.names().includes(downstream)) {
+      real.register(downstream, { unlimited: true });
+    }
+    return downstream;
+  };
+  const note = (downstream: string, ctx: CallContext | undefined): AdmissionError | undefined => {
+    const call = { downstream: know(downstream), ctx: mergeContexts(outer, ctx) ?? {} };
+    calls.push(call);
+    return refuse?.(call);
+  };
+  const gated =
+    <R>(run: (downstream: string, fn: (...args: never) => unknown, ctx?: CallContext) => R) =>
+    (downstream: string, fn: (...args: never) => unknown, ctx?: CallContext): R | Promise<never> => {
+      const refusal = note(downstream, ctx);
+      return refusal === undefined ? run(downstream, fn, ctx) : Promise.reject(refusal);
+    };
+  const callDownstream = gated(real.callDownstream as never) as Dispatcher['callDownstream'];
+  const self: DispatcherDouble = {
+    ...real,
+    calls,
+    callDownstream,
+    acquire: (downstream, ctx) => {
+      const refusal = note(downstream, ctx);
+      return refusal === undefined ? real.acquire(downstream, ctx) : Promise.reject(refusal);
+    },
+    wrap:
+      (downstream, fn, ctxOf) =>
+      (...args) =>
+        callDownstream(downstream, () => fn(...args), ctxOf?.(...args)),
+    with: (ctx) => doubled(real.with(ctx), { ...doubling, outer: mergeContexts(outer, ctx) }),
+    require: (names) => void Array.from(names, know),
+    register: (name, policy) => {
+      real.register(name, policy);
+      return self as never;
+    },
+    report: (downstream, outcome, when) => real.report(know(downstream), outcome, when),
+    forecast: (downstream, ask) => real.forecast(know(downstream), ask),
+    pause: (downstream, options) => real.pause(know(downstream), options),
+    resume: (downstream, options) => real.resume(know(downstream), options),
+  };
+  return self;
+}
