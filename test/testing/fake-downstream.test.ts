@@ -89,9 +89,7 @@ describe('what a refused caller is told', () => {
     expect(await hint({})).toBe('2');
     expect(await hint({ retryAfter: 'fraction' })).toBe('1.25');
     expect(await hint({ retryAfter: 'none' })).toBeNull();
-    expect(await hint({ retryAfter: ({ retryAfterMs }) => ({ 'retry-after': `${retryAfterMs}x` }) })).toBe(
-      '1250x',
-    );
+    expect(await hint({ retryAfter: ({ retryAfterMs }) => ({ 'retry-after': `${retryAfterMs}x` }) })).toBe('1250x');
   });
 
   it('is nothing where it can never fit', async () => {
@@ -137,11 +135,9 @@ describe('other consumers', () => {
     server.addConsumer({ name: 'sync', everyMs: 500, phaseMs: 0 });
     await clock.advance(1_000);
     expect(server.starts()).toEqual([0, 500, 1_000]);
-    expect([
-      server.maxInAnyWindow(1_000),
-      server.maxInAnyWindow(1_001),
-      server.maxInAnyWindow(9, 'us'),
-    ]).toEqual([2, 3, 0]);
+    expect([server.maxInAnyWindow(1_000), server.maxInAnyWindow(1_001), server.maxInAnyWindow(9, 'us')]).toEqual([
+      2, 3, 0,
+    ]);
     expect(clock.violations).toEqual([]);
   });
 });

@@ -147,8 +147,7 @@ describe('timers', () => {
 
   it('records nothing for ordinary delays, however short or long', () => {
     const clock = new ManualClock();
-    for (const delayMs of [Number.MIN_VALUE, 0.001, 1, LONGEST_TIMER_MS])
-      clock.setTimer(delayMs, () => undefined);
+    for (const delayMs of [Number.MIN_VALUE, 0.001, 1, LONGEST_TIMER_MS]) clock.setTimer(delayMs, () => undefined);
     expect(clock.violations).toEqual([]);
   });
 
