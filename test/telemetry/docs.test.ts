@@ -16,18 +16,14 @@ const rows = [...page.matchAll(/^\| `.*\|$/gm)].map(([row]) =>
 );
 
 function blocks(language: string): string[] {
-  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(
-    (match) => match[1]!,
-  );
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map((match) => match[1]!);
 }
 
 describe('docs/telemetry.md', () => {
   test('lists every metric as it is, in the same order', () => {
     const listed = rows.filter((row) => row.length === 5).map((row) => row.slice(0, 4));
     const ticked = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ');
-    expect(listed).toEqual(
-      specs.map((spec) => [ticked([spec.name]), spec.kind, spec.unit, ticked(spec.attributes)]),
-    );
+    expect(listed).toEqual(specs.map((spec) => [ticked([spec.name]), spec.kind, spec.unit, ticked(spec.attributes)]));
   });
 
   test('lists every attribute of the span', () => {
@@ -38,9 +34,7 @@ describe('docs/telemetry.md', () => {
   test('queries only names that are exported', () => {
     const exported = specs.flatMap((spec) => {
       const name = spec.name.replaceAll('.', '_');
-      return { histogram: [`${name}_bucket`, `${name}_sum`], counter: [`${name}_total`], gauge: [name] }[
-        spec.kind
-      ];
+      return { histogram: [`${name}_bucket`, `${name}_sum`], counter: [`${name}_total`], gauge: [name] }[spec.kind];
     });
     const queries = [...blocks('promql'), page.match(/`(histogram_quantile.*?)`/)?.[1] ?? ''];
     const used = queries.flatMap((query) => query.match(/downstream_\w+/g) ?? []);

@@ -11,9 +11,8 @@ describe('gauges', () => {
     const value = (name: string, attributes: object): unknown =>
       exported
         .get(name)
-        ?.dataPoints.find((point) =>
-          Object.entries(attributes).every(([key, of]) => point.attributes[key] === of),
-        )?.value;
+        ?.dataPoints.find((point) => Object.entries(attributes).every(([key, of]) => point.attributes[key] === of))
+        ?.value;
     expect(value('downstream.queue.length', { priority: 'batch' })).toBe(2);
     expect(value('downstream.queue.length', { priority: 'normal' })).toBe(0);
     expect(value('downstream.queue.oldest_ms', { priority: 'interactive' })).toBe(40);

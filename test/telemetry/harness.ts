@@ -33,9 +33,7 @@ export class MetricLab {
     this.exporter.reset();
     await this.reader.forceFlush();
     const scopes = this.exporter.getMetrics().at(-1)?.scopeMetrics ?? [];
-    return new Map(
-      scopes.flatMap((scope) => scope.metrics.map((metric) => [metric.descriptor.name, metric])),
-    );
+    return new Map(scopes.flatMap((scope) => scope.metrics.map((metric) => [metric.descriptor.name, metric])));
   }
 
   /** The points of one metric: attributes as `a=1,b=2`, and the value. */
@@ -141,10 +139,7 @@ export function totals(fields: Partial<DownstreamSnapshot['totals']> = {}): Down
 }
 
 /** A dispatcher's snapshot with these lanes. */
-export function snapshot(
-  downstreams: readonly DownstreamSnapshot[],
-  dropped: Record<string, number> = {},
-): Snapshot {
+export function snapshot(downstreams: readonly DownstreamSnapshot[], dropped: Record<string, number> = {}): Snapshot {
   return {
     schema: 1,
     at: AT,

@@ -39,9 +39,7 @@ describe('what is exported', () => {
   test('buckets reach from one millisecond to five minutes', async () => {
     const { lab, feed } = measured();
     feed(callEvent('started', { waitedMs: 0.4 }), callEvent('started', { callId: 2, waitedMs: 290_000 }));
-    const value = (await lab.histogram('downstream.wait_ms'))[
-      'downstream=carrier,outcome=started,priority=normal'
-    ]!;
+    const value = (await lab.histogram('downstream.wait_ms'))['downstream=carrier,outcome=started,priority=normal']!;
     expect(value.buckets.boundaries.at(0)).toBe(1);
     expect(value.buckets.boundaries.at(-1)).toBe(300_000);
     expect(value.buckets.counts.at(0)).toBe(1);
@@ -72,9 +70,7 @@ describe('calls', () => {
       }),
     );
     const waits = await lab.histogram('downstream.wait_ms');
-    const sums = Object.fromEntries(
-      Object.entries(waits).map(([key, value]) => [key, [value.count, value.sum]]),
-    );
+    const sums = Object.fromEntries(Object.entries(waits).map(([key, value]) => [key, [value.count, value.sum]]));
     expect(sums).toEqual({
       'downstream=carrier,outcome=started,priority=normal': [3, 100],
       'downstream=carrier,outcome=refused,priority=batch': [1, 20],

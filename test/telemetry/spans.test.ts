@@ -29,9 +29,7 @@ describe('the wait span', () => {
   test('is a child of the caller, lasts exactly the wait and says why', () => {
     const { lab, telemetry } = bench();
     lab.within('caller', () => telemetry.take(queued()));
-    lab.within('somebody else', () =>
-      telemetry.take(callEvent('started', { at: AT - 99_000, waitedMs: 1_250.5 })),
-    );
+    lab.within('somebody else', () => telemetry.take(callEvent('started', { at: AT - 99_000, waitedMs: 1_250.5 })));
     const [span, ...more] = lab.waits;
     expect(more).toEqual([]);
     const caller = lab.span('caller').spanContext();
@@ -62,9 +60,7 @@ describe('the wait span', () => {
   test('of a refused waiter is an error with the code, and names what refused it', () => {
     const { lab, telemetry } = bench();
     telemetry.take(queued());
-    telemetry.take(
-      callEvent('refused', { waitedMs: 40, code: 'DEADLINE_EXCEEDED', limit: 'hold:retry-after' }),
-    );
+    telemetry.take(callEvent('refused', { waitedMs: 40, code: 'DEADLINE_EXCEEDED', limit: 'hold:retry-after' }));
     expect(lab.waits[0]?.status).toEqual({ code: SpanStatusCode.ERROR, message: 'DEADLINE_EXCEEDED' });
     expect(lab.waits[0]?.attributes).toMatchObject({
       'error.type': 'DEADLINE_EXCEEDED',
@@ -174,10 +170,7 @@ describe('nothing stays behind', () => {
       callEvent('started', { waitedMs: 1 }),
       callEvent('settled', { code: 'DEADLINE_EXCEEDED', outcome: 'cancelled', callMs: 1 }),
     ],
-    'started and aborted': [
-      callEvent('started', { waitedMs: 1 }),
-      callEvent('aborted', { started: true, callMs: 1 }),
-    ],
+    'started and aborted': [callEvent('started', { waitedMs: 1 }), callEvent('aborted', { started: true, callMs: 1 })],
     'refused while it waited': [callEvent('refused', { waitedMs: 1, code: 'RATE_LIMIT_QUEUE_TIMEOUT' })],
     'refused by close': [callEvent('refused', { waitedMs: 1, code: 'DISPATCHER_CLOSED' })],
     'aborted while it waited': [callEvent('aborted', { waitedMs: 1, started: false })],
@@ -233,9 +226,7 @@ describe('whose call it was', () => {
     );
     const caller = lab.span('caller').spanContext();
     expect(told).toEqual([caller.spanId, caller.spanId, caller.spanId]);
-    expect(lab.within('other', () => telemetry.current()?.traceId)).toBe(
-      lab.span('other').spanContext().traceId,
-    );
+    expect(lab.within('other', () => telemetry.current()?.traceId)).toBe(lab.span('other').spanContext().traceId);
     expect(telemetry.current()).toBeUndefined();
   });
 
