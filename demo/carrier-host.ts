@@ -12,13 +12,18 @@ export interface HostedCarrier {
 
 type Message = { url: string } | { entries: CarrierEntry[] };
 
-/** Starts a fresh carrier in a child process, and opens a few connections so that none is set up while it counts. */
+/**
+ * Starts a fresh carrier in a child process and talks to it a little, so that no contestant pays for
+ * the first connections and for code that has not been compiled yet.
+ */
 export async function hostCarrier(settings: CarrierSettings): Promise<HostedCarrier> {
   const script = fileURLToPath(new URL('./carrier-process.ts', import.meta.url));
   const child = fork(script, [JSON.stringify(settings)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const ready = await next(child);
   if (!('url' in ready)) throw new Error('the carrier did not say where it listens');
-  await Promise.all(Array.from({ length: 8 }, () => fetch(`${ready.url}/health`).then((r) => r.text())));
+  for (let round = 0; round < 12; round += 1) {
+    await Promise.all(Array.from({ length: 8 }, () => fetch(`${ready.url}/health`).then((r) => r.text())));
+  }
   return {
     url: ready.url,
     async entries() {

@@ -97,12 +97,7 @@ function consumerOf(request: IncomingMessage): string {
   return typeof named === 'string' ? named : 'unknown';
 }
 
-function answer(
-  response: ServerResponse,
-  status: number,
-  body: object,
-  headers: Record<string, string> = {},
-): void {
+function answer(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify(body));
 }

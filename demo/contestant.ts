@@ -23,17 +23,12 @@ export interface Contestant {
 /** One real HTTP request. */
 export function request(url: string, call: Ask, signal: AbortSignal | undefined): Promise<Response> {
   const headers = { 'x-consumer': call.kind };
-  return fetch(
-    `${url}/v1/deliveries/${call.delivery}`,
-    signal === undefined ? { headers } : { headers, signal },
-  );
+  return fetch(`${url}/v1/deliveries/${call.delivery}`, signal === undefined ? { headers } : { headers, signal });
 }
 
 /** The caller's own patience, where it has any. */
 export function patience(call: Ask): AbortSignal | undefined {
-  return call.deadline === undefined
-    ? undefined
-    : AbortSignal.timeout(Math.max(0, call.deadline - Date.now()));
+  return call.deadline === undefined ? undefined : AbortSignal.timeout(Math.max(0, call.deadline - Date.now()));
 }
 
 /** No gate at all: every call goes out at once and is retried three times. */

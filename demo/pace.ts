@@ -30,3 +30,10 @@ export function paceOf(entries: readonly CarrierEntry[], since: number): PaceSte
   }
   return steps;
 }
+
+/** The agents' requests per second in the last whole second before `untilMs`, as answered. */
+export function paceBefore(pace: readonly PaceStep[], untilMs: number): number {
+  const end = Math.floor(untilMs / STEP_MS);
+  const last = pace.slice(Math.max(0, end - 1_000 / STEP_MS), end);
+  return last.reduce((total, step) => total + step.agents, 0);
+}

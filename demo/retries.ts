@@ -15,12 +15,7 @@ export interface RetryRule {
 export const THREE_RETRIES: RetryRule = { retries: 3, baseMs: 500, maxMs: 8_000 };
 
 /** Milliseconds before retry `n` (0 is the first), after an answer that may carry Retry-After in seconds. */
-export function backoffMs(
-  rule: RetryRule,
-  n: number,
-  retryAfter: string | null,
-  random = Math.random,
-): number {
+export function backoffMs(rule: RetryRule, n: number, retryAfter: string | null, random = Math.random): number {
   const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
   // The jitter on top keeps callers that were told the same second from coming back in the same millisecond.
   if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1_000 + rule.baseMs * 0.25 * random();
@@ -36,8 +31,7 @@ export function isBusy(status: number): boolean {
 export type WaitBefore = (response: Response, n: number) => number;
 
 /** The wait of `THREE_RETRIES`. */
-export const backOff: WaitBefore = (response, n) =>
-  backoffMs(THREE_RETRIES, n, response.headers.get('retry-after'));
+export const backOff: WaitBefore = (response, n) => backoffMs(THREE_RETRIES, n, response.headers.get('retry-after'));
 
 /**
  * Runs `attempt` until it answers something other than 429 or 503, three retries are used up or the

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Alert, type DispatcherEvent, stderrSink } from '../src/index.ts';
+import { type Alert, type HoldEvent, stderrSink } from '../src/index.ts';
 import type { CarrierEntry } from './carrier.ts';
 import { hostCarrier } from './carrier-host.ts';
 import { answeredOf } from './contest.ts';
@@ -8,7 +8,7 @@ import { type Gated, penstock } from './penstock.ts';
 import { seconds } from './report/look.ts';
 import type { Progress } from './report/progress.ts';
 import type { Settings } from './settings.ts';
-import { customer, type End, type FanOut, fanOut, neighbour } from './traffic.ts';
+import { customer, type End, type FanOut, fanOut, neighbour, ticket } from './traffic.ts';
 
 export interface SecondScene {
   readonly tickets: { readonly asked: number; readonly answered: number; readonly tookMs: number };
@@ -50,18 +50,12 @@ export async function runSecondScene(settings: Settings, progress: Progress): Pr
   diary.begin(`${scene2.calls} tickets begin; the nightly sync takes its usual share`);
   const stranger = visit(carrier.url, settings, diary);
   const tickets = await fanOut(
-    (n) =>
-      gated.ask({
-        tool: 'get_delivery_status',
-        delivery: `ticket-${n}`,
-        kind: 'ticket',
-        deadline: Date.now() + scene2.ticketDeadlineMs,
-      }),
+    (n) => ticket(gated, n, settings.ticketDeadlineMs),
     scene2.calls,
     scene2.strangerAfterMs / 2,
     (ended) => progress.update(ended, diary.state()),
   );
-  diary.note(`the last ticket is answered`);
+  diary.note('the last ticket has ended');
   await stranger;
   const [, personEnds] = await Promise.all([sync.stop(), person.stop()]);
   const entries = await carrier.entries();
@@ -101,9 +95,9 @@ function keepDiary(gated: Gated): Diary {
   gated.dispatcher.subscribe((event) => {
     if (event.type === 'held') {
       heldUntil = event.until;
-      const isNew = event.incidentId !== undefined && !seen.has(event.incidentId);
+      const before = seen.size;
       if (event.incidentId !== undefined) seen.add(event.incidentId);
-      note(heldText(event, isNew), event.at);
+      note(heldText(gated, event, seen.size === before ? undefined : seen.size), event.at);
     }
     if (event.type === 'resumed') note(resumedText(gated), event.at);
   });
@@ -120,17 +114,18 @@ function keepDiary(gated: Gated): Diary {
   };
 }
 
-function heldText(event: Extract<DispatcherEvent, { type: 'held' }>, isNew: boolean): string {
-  const length = seconds(Math.max(0, event.until - event.at));
-  return isNew
-    ? `a 429: no call starts for ${length} (${event.cause}); an alert goes out`
-    : `the hold is extended: ${length} from now (${event.cause})`;
+/** `incident` counts from 1; absent where the hold belongs to one that was told already. */
+function heldText(gated: Gated, event: HoldEvent, incident: number | undefined): string {
+  const length = `${seconds(Math.max(0, event.until - event.at))} (${event.cause})`;
+  if (incident === undefined) return `the hold is extended: ${length} from now`;
+  const isPaused = gated.dispatcher.snapshot().downstreams[0]?.isPaused === true;
+  const told = incident === 1 ? 'an alert goes out' : 'the person on call knows already';
+  return `a 429: ${isPaused ? 'the lane is paused' : 'no call starts'} for ${length}; ${told}`;
 }
 
 function resumedText(gated: Gated): string {
   const lane = gated.dispatcher.snapshot().downstreams[0];
-  const warm =
-    lane === undefined || lane.warmLeftMs <= 0 ? '' : `, at half pace for ${seconds(lane.warmLeftMs)}`;
+  const warm = lane === undefined || lane.warmLeftMs <= 0 ? '' : `, at half pace for ${seconds(lane.warmLeftMs)}`;
   return `the lane opens again${warm}`;
 }
 

@@ -58,6 +58,16 @@ export interface FanOut {
   readonly tookMs: number;
 }
 
+/** The ticket number `n`, worth nothing after `deadlineMs`. */
+export function ticket(contestant: Contestant, n: number, deadlineMs: number): Promise<Response> {
+  return contestant.ask({
+    tool: 'get_delivery_status',
+    delivery: `ticket-${n}`,
+    kind: 'ticket',
+    deadline: Date.now() + deadlineMs,
+  });
+}
+
 /** `calls` tickets that arrive evenly over `spreadMs`. `onEnd` hears how many have ended and how many of them were answered. */
 export async function fanOut(
   ask: (n: number) => Promise<Response>,

@@ -25,8 +25,7 @@ function firstSentence(rows: readonly Row[]): string {
 function secondSentence({ tickets, customer, throttled, incidents, blocks }: SecondScene): string {
   const lost = tickets.asked - tickets.answered;
   const end = lost === 0 ? 'all tickets were answered' : `${lost} of ${tickets.asked} tickets were lost`;
-  if (incidents === 0)
-    return `Somebody else then took half of the quota, nobody was turned away, and ${end}.`;
+  if (incidents === 0) return `Somebody else then took half of the quota, nobody was turned away, and ${end}.`;
   const told = blocks.length === 0 ? 'told nobody' : 'told the person on call what it had seen';
   const drew = `the ${throttled.agents} answer${throttled.agents === 1 ? '' : 's'} of 429 that this drew`;
   const once =

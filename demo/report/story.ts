@@ -3,7 +3,7 @@ import type { Row } from '../contest.ts';
 import type { SecondScene } from '../second-scene.ts';
 import type { Settings } from '../settings.ts';
 import { waitHistogram } from './histogram.ts';
-import { heading, type Look } from './look.ts';
+import { heading, type Look, seconds } from './look.ts';
 import { resultsTable } from './table.ts';
 import { paceChart, secondSceneCounts, timeline } from './timeline.ts';
 import { medianTrace, waterfall } from './waterfall.ts';
@@ -27,6 +27,7 @@ export function firstScene(rows: readonly Row[], spans: readonly ReadableSpan[],
     heading(look, 'Side by side'),
     resultsTable(rows, look),
     ...rows.map((row) => look.dim(`  ${row.name}: ${row.how}`)),
+    look.dim(`  Lateness of the clients' event loop, p99: ${rows.map((row) => seconds(row.loopLateMs)).join(', ')}.`),
     look.dim("  The customer's worst wait counts calls that got no answer until they gave up."),
     heading(look, 'How long a ticket waited for its answer'),
     waitHistogram(rows, look),
@@ -59,5 +60,6 @@ function onCall({ blocks, alerts }: SecondScene): string {
   const [first, ...more] = blocks;
   if (first === undefined) return '  nothing: no call was throttled';
   const rest = more.length === 0 ? '' : `, and ${more.length} more like it later`;
-  return `${first}  (${alerts.length} answers of 429 made this one message${rest}; onAlert heard each of them)`;
+  const count = alerts.length === 1 ? '1 answer' : `${alerts.length} answers`;
+  return `${first}  (${count} of 429 made this one message${rest}; onAlert heard each of them)`;
 }

@@ -1,4 +1,4 @@
-import { type Moment, type PaceStep, STEP_MS } from '../pace.ts';
+import { type Moment, type PaceStep, paceBefore, STEP_MS } from '../pace.ts';
 import type { SecondScene } from '../second-scene.ts';
 import { type Look, seconds } from './look.ts';
 
@@ -8,9 +8,7 @@ const HEIGHTS = '▁▂▃▄▅▆▇█';
 export function timeline(moments: readonly Moment[], look: Look): string {
   const sorted = [...moments].sort((a, b) => a.atMs - b.atMs);
   return sorted
-    .map(
-      ({ atMs, text }) => `  ${look.dim(`${(Math.max(0, atMs) / 1_000).toFixed(2)} s`.padStart(8))}  ${text}`,
-    )
+    .map(({ atMs, text }) => `  ${look.dim(`${(Math.max(0, atMs) / 1_000).toFixed(2)} s`.padStart(8))}  ${text}`)
     .join('\n');
 }
 
@@ -36,6 +34,7 @@ export function secondSceneCounts(scene: SecondScene): string {
       ` (slowest no: ${seconds(customer.slowestNoMs)})`,
     `  429s                 ${throttled.agents} to the agents in ${incidents} incident${incidents === 1 ? '' : 's'},` +
       ` ${throttled.sync} to the sync, ${throttled.stranger} to the newcomer`,
+    `  pace at the end      ${paceBefore(scene.pace, tickets.tookMs)} a second, of 48 that Penstock uses of the 60`,
   ].join('\n');
 }
 

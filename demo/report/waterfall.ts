@@ -25,10 +25,7 @@ export function waterfall(trace: readonly ReadableSpan[], look: Look): string {
   const totalMs = Math.max(ms(root.duration), 1);
   const lines = trace.flatMap((span) => {
     const indent = '  '.repeat(depth(span, trace));
-    const before = Math.min(
-      WIDTH - 1,
-      Math.round(((ms(span.startTime) - ms(root.startTime)) / totalMs) * WIDTH),
-    );
+    const before = Math.min(WIDTH - 1, Math.round(((ms(span.startTime) - ms(root.startTime)) / totalMs) * WIDTH));
     const drawn = bar(ms(span.duration) / totalMs, WIDTH).slice(0, WIDTH - before);
     const name = `${indent}${span.name}`.padEnd(NAME_WIDTH);
     const time = seconds(ms(span.duration)).padStart(8);

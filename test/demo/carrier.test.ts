@@ -60,8 +60,7 @@ describe('the carrier over HTTP', () => {
   test('answers, refuses with whole seconds of Retry-After, and keeps books by consumer', async () => {
     const open = await openCarrier({ ...RULES, limit: 1 }, () => 0);
     carrier = open;
-    const ask = (consumer: string) =>
-      fetch(`${open.url}/v1/deliveries/7`, { headers: { 'x-consumer': consumer } });
+    const ask = (consumer: string) => fetch(`${open.url}/v1/deliveries/7`, { headers: { 'x-consumer': consumer } });
     const first = await ask('sync');
     expect(await first.json()).toEqual({ delivery: '7', status: 'in transit' });
     const second = await ask('ticket');

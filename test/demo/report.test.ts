@@ -25,6 +25,7 @@ function row(changes: Partial<Row> = {}): Row {
     customer: { asked: 17, answered: 5, worstMs: 503 },
     tookMs: 6_961,
     waitsMs: [8, 1_356, 3_984],
+    loopLateMs: 3,
     ...changes,
   };
 }

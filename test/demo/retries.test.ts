@@ -3,8 +3,7 @@ import { backoffMs, THREE_RETRIES, withRetries } from '../../demo/retries.ts';
 
 describe('the usual retries', () => {
   test('half a second, doubling, up to eight, with up to a quarter taken off', () => {
-    const waits = (random: number) =>
-      [0, 1, 2, 3, 4, 5].map((n) => backoffMs(THREE_RETRIES, n, null, () => random));
+    const waits = (random: number) => [0, 1, 2, 3, 4, 5].map((n) => backoffMs(THREE_RETRIES, n, null, () => random));
     expect(waits(0)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 8_000]);
     expect(waits(1)).toEqual([375, 750, 1_500, 3_000, 6_000, 6_000]);
   });
