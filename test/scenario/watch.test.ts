@@ -103,9 +103,7 @@ describe('the watch sees', () => {
     made();
     clock.setTimer(5, () => undefined);
     watch.atRest();
-    expect(faults()).toMatch(
-      /1 queued, 0 running at rest\n1 timers pending at rest\n1 promises never settled/,
-    );
+    expect(faults()).toMatch(/1 queued, 0 running at rest\n1 timers pending at rest\n1 promises never settled/);
   });
 
   it.each<[string, Partial<DownstreamSnapshot>, Partial<QuotaSnapshot>, boolean]>([

@@ -3,6 +3,7 @@ import { type AdmissionError, isAdmissionError } from '../../src/base/errors.ts'
 /** One call that a test has made, and what became of it. */
 export class Made {
   readonly downstream: string;
+  readonly account: string | undefined;
   readonly cost: Readonly<Record<string, number>>;
   /** Made to prepare the scene: not among `starts()`. */
   readonly isSetup: boolean;
@@ -21,10 +22,11 @@ export class Made {
   constructor(
     downstream: string,
     cost: Readonly<Record<string, number>>,
-    rig: { readonly isSetup: boolean; readonly zeroMs: () => number },
+    rig: { readonly isSetup: boolean; readonly zeroMs: () => number; readonly account?: string | undefined },
   ) {
     this.downstream = downstream;
     this.cost = cost;
+    this.account = rig.account;
     this.isSetup = rig.isSetup;
     this.#zeroMs = rig.zeroMs;
   }
@@ -69,9 +71,7 @@ function round(ms: number): number {
 
 /** When they started, in order; those that did not are left out. */
 export function startsOf(calls: readonly Made[]): number[] {
-  return calls
-    .flatMap((call) => (call.startedMs === undefined ? [] : [call.startedMs]))
-    .sort((a, b) => a - b);
+  return calls.flatMap((call) => (call.startedMs === undefined ? [] : [call.startedMs])).sort((a, b) => a - b);
 }
 
 /** How many came to which end. */

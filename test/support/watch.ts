@@ -23,6 +23,8 @@ export class Watch {
   readonly faults = new Set<string>();
   /** After a refund or a change of policy the ledger may rightly hold back what the level would allow. */
   isLedgerBound = false;
+  /** Timers that keep the process alive and belong to no lane: of a dispatcher that is closing. */
+  otherTimers = 0;
   readonly #of: Watched;
   readonly #heldUntil = new Map<string, Map<string, number>>();
   readonly #starts = new Map<string, Start[]>();
@@ -44,8 +46,9 @@ export class Watch {
   /** 1, 2 and 4, as `fn` is invoked. */
   started(call: Made): void {
     const nowMs = this.#of.clock.now();
-    const starts = this.#starts.get(call.downstream) ?? [];
-    this.#starts.set(call.downstream, starts);
+    const lane = laneKey(call.downstream, call.account);
+    const starts = this.#starts.get(lane) ?? [];
+    this.#starts.set(lane, starts);
     for (const [unit, cost] of Object.entries(call.cost)) starts.push({ atMs: nowMs, cost, ...{ unit } });
     if (call.runs > 1) this.#fault(`fn of one call ran ${call.runs} times`);
     if (call.isSettled) this.#fault(`fn ran after its caller was told: ${call.result}`);
@@ -60,15 +63,15 @@ export class Watch {
     const { clock } = this.#of;
     const snapshot = this.#of.snapshot();
     const lanes = snapshot.downstreams.reduce((sum, one) => sum + 1 + one.accounts, 0);
-    if (clock.pendingTimers > lanes) this.#fault(`${clock.pendingTimers} timers keep ${lanes} lanes alive`);
+    if (clock.pendingTimers > lanes + this.otherTimers)
+      this.#fault(`${clock.pendingTimers} timers keep ${lanes} lanes alive`);
     for (const violation of clock.violations) this.#fault(violation);
     if (hasBadNumber(snapshot)) this.#fault('a number in the snapshot is not finite');
     for (const one of snapshot.downstreams) {
       for (const { quota, permits, burst } of one.quotas) {
         if (!(permits <= burst + 1e-9)) this.#fault(`${permits} permits of ${quota} in a bucket of ${burst}`);
       }
-      if (one.accounts === 0 && this.#isStuck(one))
-        this.#fault(`at ${clock.now()} ms ${one.queued} wait for nothing`);
+      if (one.accounts === 0 && this.#isStuck(one)) this.#fault(`at ${clock.now()} ms ${one.queued} wait for nothing`);
     }
   }
 
@@ -78,14 +81,19 @@ export class Watch {
       for (const { limit, windowMs, unit, isBucket } of declares) {
         if (isBucket === true) continue;
         const most = this.windowMax(name, windowMs, unit);
-        if (most > limit)
-          this.#fault(`${name}: ${most} ${unit} in a window of ${windowMs} ms, ${limit} declared`);
+        if (most > limit) this.#fault(`${name}: ${most} ${unit} in a window of ${windowMs} ms, ${limit} declared`);
       }
     }
   }
 
+  /** The most in any window of one downstream: of its own lane, or of whichever account had most. */
   windowMax(name: string, windowMs: number, unit = 'requests'): number {
-    const starts = (this.#starts.get(name) ?? []) as (Start & { unit: string })[];
+    const lanes = [...this.#starts].filter(([lane]) => JSON.parse(lane)[0] === name);
+    return Math.max(0, ...lanes.map(([, starts]) => this.#mostOf(starts, windowMs, unit)));
+  }
+
+  #mostOf(all: readonly Start[], windowMs: number, unit: string): number {
+    const starts = all as readonly (Start & { unit: string })[];
     return windowMax(
       starts.filter((start) => start.unit === unit),
       windowMs,
@@ -96,8 +104,7 @@ export class Watch {
   atRest(): void {
     const { clock, calls } = this.#of;
     for (const { downstream, queued, running, overdue } of this.#of.snapshot().downstreams) {
-      if (queued + running + overdue > 0)
-        this.#fault(`${downstream}: ${queued} queued, ${running} running at rest`);
+      if (queued + running + overdue > 0) this.#fault(`${downstream}: ${queued} queued, ${running} running at rest`);
     }
     if (clock.pendingTimers > 0) this.#fault(`${clock.pendingTimers} timers pending at rest`);
     const open = calls.filter((call) => !call.isSettled).length;
@@ -110,9 +117,7 @@ export class Watch {
     if (policy === undefined || one.queued === 0 || one.holds.length > 0 || this.isLedgerBound) return false;
     if (policy.minInterval !== undefined || (one.quotas.length === 0 && one.warmLeftMs > 0)) return false;
     if (one.running >= (policy.maxConcurrent ?? Number.POSITIVE_INFINITY)) return false;
-    const waiting = this.#of.calls.filter(
-      (call) => call.state === 'waiting' && call.downstream === one.downstream,
-    );
+    const waiting = this.#of.calls.filter((call) => call.state === 'waiting' && call.downstream === one.downstream);
     return one.quotas.every(({ unit, permits }) => {
       const dearest = Math.max(0, ...waiting.map((call) => call.cost[unit] ?? 0));
       return permits >= dearest + 1e-6;
@@ -122,6 +127,11 @@ export class Watch {
   #fault(text: string): void {
     this.faults.add(text);
   }
+}
+
+/** One lane per downstream and account. */
+function laneKey(downstream: string, account: string | undefined): string {
+  return JSON.stringify([downstream, account]);
 }
 
 function hasBadNumber(value: unknown): boolean {
