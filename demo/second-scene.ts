@@ -48,14 +48,19 @@ export async function runSecondScene(settings: Settings, progress: Progress): Pr
   const person = customer(gated, settings.customerEveryMs, settings.customerDeadlineMs);
   await sleep(settings.leadMs);
   diary.begin(`${scene2.calls} tickets begin; the nightly sync takes its usual share`);
+  let ended = 0;
+  // Not at each end: while the lane is held there is none.
+  const teller = setInterval(() => progress.update(ended, diary.state()), 200);
   const stranger = visit(carrier.url, settings, diary);
   const tickets = await fanOut(
     (n) => ticket(gated, n, settings.ticketDeadlineMs),
     scene2.calls,
     scene2.strangerAfterMs / 2,
-    (ended) => progress.update(ended, diary.state()),
+    (count) => void (ended = count),
   );
   diary.note('the last ticket has ended');
+  clearInterval(teller);
+  progress.update(ended, diary.state());
   await stranger;
   const [, personEnds] = await Promise.all([sync.stop(), person.stop()]);
   const entries = await carrier.entries();

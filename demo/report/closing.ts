@@ -14,11 +14,10 @@ function firstSentence(rows: readonly Row[]): string {
   const cost =
     `Without a gate the agents sent ${bare.requests} requests for ${tickets.asked} tickets, got ${tickets.answered} of them` +
     ` and cost the nightly sync ${sync.lost} of its ${sync.asked} calls`;
-  const each = paced.map(
-    (row) =>
-      `${row.name} got ${row.tickets.answered} in ${seconds(row.tookMs)} with ${row.throttled} answer${row.throttled === 1 ? '' : 's'} of 429` +
-      ` and ${row.sync.lost} sync call${row.sync.lost === 1 ? '' : 's'} lost`,
-  );
+  const each = paced.map((row) => {
+    const harm = `${counted(row.throttled, 'answer')} of 429 and ${counted(row.sync.lost, 'sync call')} lost`;
+    return `${row.name} got ${row.tickets.answered} in ${seconds(row.tookMs)} with ${harm}`;
+  });
   return `${cost}; kept below the quota, ${each.join(', ')}.`;
 }
 
@@ -27,13 +26,15 @@ function secondSentence({ tickets, customer, throttled, incidents, blocks }: Sec
   const end = lost === 0 ? 'all tickets were answered' : `${lost} of ${tickets.asked} tickets were lost`;
   if (incidents === 0) return `Somebody else then took half of the quota, nobody was turned away, and ${end}.`;
   const told = blocks.length === 0 ? 'told nobody' : 'told the person on call what it had seen';
-  const drew = `the ${throttled.agents} answer${throttled.agents === 1 ? '' : 's'} of 429 that this drew`;
-  const once =
-    customer.refused === 0
-      ? ''
-      : `, said no at once to the ${customer.refused} customer calls that could not have started in time`;
+  const drew = `the ${counted(throttled.agents, 'answer')} of 429 that this drew`;
+  const noes = `said no at once to the ${counted(customer.refused, 'customer call')} that could not have started in time`;
+  const once = customer.refused === 0 ? '' : `, ${noes}`;
   return (
-    `When somebody else took half of the quota, Penstock read ${drew} as ${incidents} incident${incidents === 1 ? '' : 's'},` +
-    ` stopped each time for as long as the carrier asked, ${told}${once}, and ${end}.`
+    `When somebody else took half of the quota, Penstock read ${drew} as ${counted(incidents, 'incident')},` +
+    ` stopped ${incidents === 1 ? '' : 'each time '}for as long as the carrier asked, ${told}${once}, and ${end}.`
   );
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -53,7 +53,18 @@ export function secondScene(scene: SecondScene, look: Look): string {
 
 /** The last lines. */
 export function ending(sentences: readonly string[], look: Look): string {
-  return [heading(look, 'What you just saw'), ...sentences, ''].join('\n');
+  return [heading(look, 'What you just saw'), ...sentences.map(wrapped), ''].join('\n');
+}
+
+function wrapped(text: string): string {
+  const LINE_WIDTH = 100;
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1) ?? ''} ${word}`;
+    if (lines.length > 0 && longer.length <= LINE_WIDTH) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.join('\n');
 }
 
 function onCall({ blocks, alerts }: SecondScene): string {
