@@ -105,6 +105,20 @@ describe('Clocks', () => {
     },
   );
 
+  it.each(['frozen', 'advancing'] as const)(
+    'B22: who is next, but whose deadline passed while the machine slept (monotonic time %s), never runs',
+    async (monotonic) => {
+      const rig = new Rig(configS());
+      await rig.drain();
+      const next = rig.call({ deadlineIn: 60_000 });
+      await rig.to(500);
+      await rig.clock.suspend(600_000, { monotonic });
+      await rig.by(1_000);
+      expect([next.result, next.runs]).toEqual(['DEADLINE_EXCEEDED', 0]);
+      await rig.rest();
+    },
+  );
+
   it('B23: a queue of thirty days sets no timer that the platform cannot keep', async () => {
     const rig = new Rig(quotaOf(5, 86_400_000));
     await rig.drain();
