@@ -45,15 +45,12 @@ function chosen(): readonly Row[] {
   const unknown = names?.filter((name) => !ROWS.some(({ id }) => id === name)) ?? [];
   if (unknown.length > 0)
     throw new Error(`no row ${unknown.join(', ')}; there are ${ROWS.map(({ id }) => id).join(', ')}`);
-  return ROWS.filter(({ id, isLong }) =>
-    names === undefined ? !(values.quick && isLong) : names.includes(id),
-  );
+  return ROWS.filter(({ id, isLong }) => (names === undefined ? !(values.quick && isLong) : names.includes(id)));
 }
 
 function write(report: Report): void {
   const folder =
-    values.out ??
-    (values.quick || values.only !== undefined ? undefined : join(ROOT, 'benchmarks', 'results'));
+    values.out ?? (values.quick || values.only !== undefined ? undefined : join(ROOT, 'benchmarks', 'results'));
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
   const stem = join(folder, `${report.machine.at.slice(0, 10)}-node-${report.machine.node.slice(1)}`);
@@ -84,13 +81,10 @@ process.stdout.write(`\n${summaryTable(report)}\n`);
 write(report);
 
 const failed = rows.flatMap(({ id, measured }) =>
-  measured
-    .filter(({ raw }) => raw.length === 0)
-    .map(({ name, failures }) => `${id}: ${name}: ${failures[0] ?? ''}`),
+  measured.filter(({ raw }) => raw.length === 0).map(({ name, failures }) => `${id}: ${name}: ${failures[0] ?? ''}`),
 );
 const isOff =
-  !values.quick &&
-  rows.some(({ id, findings }) => id === 'calibration' && findings.some(({ isMet }) => !isMet));
+  !values.quick && rows.some(({ id, findings }) => id === 'calibration' && findings.some(({ isMet }) => !isMet));
 if (isOff) process.stderr.write('\nthe instruments are off: do not believe the figures above\n');
 if (failed.length > 0) process.stderr.write(`\nnot measured:\n${failed.join('\n')}\n`);
 if (isOff || failed.length > 0) process.exitCode = 1;

@@ -58,9 +58,7 @@ function exportsOf(file: string): Exported[] {
 function describe(file: string, local: string, name: string): string {
   const { program, module } = parsed(file);
   const found = program.body.flatMap((statement) => {
-    const node = (
-      statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement
-    ) as Node | null;
+    const node = (statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement) as Node | null;
     return node !== null && declares(node, local) ? [node] : [];
   });
   if (found.length > 0) return found.map((node) => render(file, node)).join('\n');

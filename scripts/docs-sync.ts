@@ -56,9 +56,7 @@ function errorsTable(): string {
   const rows = program.body.flatMap((statement) => {
     const node = statement.type === 'ExportNamedDeclaration' ? statement.declaration : undefined;
     if (node?.type !== 'ClassDeclaration' || !isRefusal(node)) return [];
-    const doc = comments.findLast(
-      (comment) => comment.end <= statement.start && comment.value.startsWith('*'),
-    );
+    const doc = comments.findLast((comment) => comment.end <= statement.start && comment.value.startsWith('*'));
     return [errorRow(node.id?.name ?? '', sentence(doc?.value ?? ''))];
   });
   return table(['class', 'code', 'retryable', 'when'], rows);
@@ -75,9 +73,9 @@ function errorRow(name: string, when: string): string[] {
 
 function makeError(name: string): errors.AdmissionError {
   if (name === 'PolicyError') return new errors.PolicyError([]);
-  const type = (
-    errors as unknown as Record<string, new (message: string, facts: object) => errors.AdmissionError>
-  )[name];
+  const type = (errors as unknown as Record<string, new (message: string, facts: object) => errors.AdmissionError>)[
+    name
+  ];
   if (type === undefined) throw new Error(`${name} is not exported`);
   return new type('', { downstream: '', phase: 'entry' });
 }
@@ -109,8 +107,7 @@ function lastReport(): { name: string; report: Report } | undefined {
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
@@ -122,8 +119,6 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
     if (after === before) continue;
     if (process.argv.includes('--write')) writeFileSync(path, after);
     else process.exitCode = 1;
-    process.stdout.write(
-      `${name}: ${process.argv.includes('--write') ? 'written' : 'out of step (npm run docs)'}\n`,
-    );
+    process.stdout.write(`${name}: ${process.argv.includes('--write') ? 'written' : 'out of step (npm run docs)'}\n`);
   }
 }

@@ -9,11 +9,7 @@ const BATCHES = 25;
  * Nanoseconds per sequential call: the median of batches of equal length, after a warm-up. `done`
  * counts what was really run: a loop that was optimised away, or a refused call, is an error.
  */
-export async function nsPerCall(
-  call: () => Promise<unknown>,
-  done: () => number,
-  isQuick: boolean,
-): Promise<Sample> {
+export async function nsPerCall(call: () => Promise<unknown>, done: () => number, isQuick: boolean): Promise<Sample> {
   const shrink = isQuick ? 10 : 1;
   let calls = 0;
   const batch = async (size: number): Promise<number> => {
@@ -29,12 +25,13 @@ export async function nsPerCall(
   // The last ones alone: the first are not compiled yet. Their median: one may have met the collector.
   const size = Math.max(10, Math.round((BATCH_MS * 1e6) / shrink / median(warmUp.slice(-15))));
   const batches: number[] = [];
+  const before = calls;
+  const cpu = cpuMs();
   for (let left = Math.ceil(BATCHES / shrink); left > 0; left -= 1) batches.push(await batch(size));
   if (done() !== calls) throw new Error(`${calls} calls were made, ${done()} were run`);
-  return {
-    value: median(batches),
-    more: { calls, fastestNs: Math.min(...batches), slowestNs: Math.max(...batches) },
-  };
+  const cpuNs = ((cpuMs() - cpu) * 1e6) / (calls - before);
+  const more = { cpuNs, calls, fastestNs: Math.min(...batches), slowestNs: Math.max(...batches) };
+  return { value: median(batches), more };
 }
 
 /** A function that counts its runs. */
@@ -68,8 +65,10 @@ export async function bytesInUse(): Promise<number> {
   return heapUsed + external;
 }
 
-export interface Strain {
+export interface Strain extends Readonly<Record<string, number>> {
   readonly longestBlockMs: number;
+  /** Processor time in the block that took most of it: what a busy machine does not lengthen. */
+  readonly longestBlockCpuMs: number;
   readonly cpuMs: number;
   readonly tookMs: number;
 }
@@ -77,24 +76,40 @@ export interface Strain {
 /** Runs something while a timer of 1 ms ticks beside it: the longest gap is the longest block. */
 export async function strainOf(run: () => Promise<unknown>): Promise<Strain> {
   let longest = 0;
+  let longestCpu = 0;
   let last = performance.now();
+  let lastCpu = cpuMs();
   const tick = () => {
     const now = performance.now();
+    const nowCpu = cpuMs();
     longest = Math.max(longest, now - last - 1);
+    longestCpu = Math.max(longestCpu, nowCpu - lastCpu);
     last = now;
+    lastCpu = nowCpu;
     timer = setTimeout(tick, 1);
   };
   let timer = setTimeout(tick, 1);
   await sleep(20);
   longest = 0;
-  const cpu = process.cpuUsage();
+  longestCpu = 0;
+  const cpu = cpuMs();
   const from = performance.now();
   await run();
   const tookMs = performance.now() - from;
   await sleep(5);
-  const { user, system } = process.cpuUsage(cpu);
   clearTimeout(timer);
-  return { longestBlockMs: Math.max(0, longest), cpuMs: (user + system) / 1000, tookMs };
+  return {
+    longestBlockMs: Math.max(0, longest),
+    longestBlockCpuMs: longestCpu,
+    cpuMs: cpuMs() - cpu,
+    tookMs,
+  };
+}
+
+/** Processor time of this process so far. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 /** Keeps the processor busy. */

@@ -68,10 +68,7 @@ function rowSection(row: RowResult): string[] {
   ];
 }
 
-function measuredLine(
-  { name, role, note, median, raw, failures }: Measured,
-  keys: readonly string[],
-): string {
+function measuredLine({ name, role, note, median, raw, failures }: Measured, keys: readonly string[]): string {
   const shown = role === 'ours' ? `**${name}**` : name;
   const cells = [medianOf(median), ...keys.map((key) => number(median?.more?.[key]))];
   const rawValues = [...raw.map(({ value }) => number(value)), ...failures.map((failure) => `(${failure})`)];

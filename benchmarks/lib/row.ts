@@ -55,11 +55,7 @@ export function atLeast(what: string, ours: number, limit: number, unit: string)
 }
 
 /** The lowest of the peers that count for a target. */
-export function best(
-  row: Pick<Row, 'variants'>,
-  medians: Medians,
-  figure = (sample: Sample) => sample.value,
-) {
+export function best(row: Pick<Row, 'variants'>, medians: Medians, figure = (sample: Sample) => sample.value) {
   const peers = row.variants.filter(({ role, name }) => role === 'peer' && medians.has(name));
   const ranked = peers
     .map(({ name }) => ({ name, value: figure(medians.get(name) as Sample) }))

@@ -57,9 +57,7 @@ export async function runRow(row: Row, plan: Plan): Promise<RowResult> {
     const summary = samples.length === 0 ? {} : { median: middle(samples) };
     return { name, role, note, ...summary, raw: samples, failures: failures.get(name) ?? [] };
   });
-  const medians = new Map(
-    measured.flatMap(({ name, median: of }) => (of === undefined ? [] : [[name, of] as const])),
-  );
+  const medians = new Map(measured.flatMap(({ name, median: of }) => (of === undefined ? [] : [[name, of] as const])));
   const { id, title, unit, target } = row;
   return { id, title, unit, target, rounds, load: loadBefore, measured, findings: row.judge(medians) };
 }
@@ -69,16 +67,11 @@ function runOnce(rowId: string, name: string, plan: Plan): Promise<Sample | stri
   const args = [...FLAGS, plan.child, rowId, name, plan.isQuick ? 'quick' : 'full'];
   const env = { ...process.env, PENSTOCK_ENTRY: plan.entry };
   return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      args,
-      { env, timeout: MOST_MS, killSignal: 'SIGKILL' },
-      (error, stdout, stderr) => {
-        if (error === null) resolve(JSON.parse(stdout) as Sample);
-        else if (error.killed) resolve(`did not finish in ${MOST_MS / 1000} s`);
-        else resolve(reasonOf(stderr));
-      },
-    );
+    execFile(process.execPath, args, { env, timeout: MOST_MS, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
+      if (error === null) resolve(JSON.parse(stdout) as Sample);
+      else if (error.killed) resolve(`did not finish in ${MOST_MS / 1000} s`);
+      else resolve(reasonOf(stderr));
+    });
   });
 }
 

@@ -8,8 +8,7 @@ const MOST_ABOVE_MS = 0.5;
 /** Calls that start ten milliseconds apart, one after the other: how late is each? */
 async function late(call: (fn: () => void) => PromiseLike<unknown>, isQuick: boolean): Promise<Sample> {
   const starts: number[] = [];
-  for (let left = isQuick ? 30 : STARTS; left >= 0; left -= 1)
-    await call(() => starts.push(performance.now()));
+  for (let left = isQuick ? 30 : STARTS; left >= 0; left -= 1) await call(() => starts.push(performance.now()));
   const lateness = starts.slice(1).map((at, index) => at - (starts[index] ?? at) - EVERY_MS);
   return {
     value: percentile(lateness, 0.99),

@@ -31,9 +31,7 @@ describe('what is written', () => {
   });
 
   test('text around a section stays; an unknown section is an error', () => {
-    expect(synced('before <!-- errors:start --> <!-- errors:end --> after')).toMatch(
-      /^before [\s\S]* after$/,
-    );
+    expect(synced('before <!-- errors:start --> <!-- errors:end --> after')).toMatch(/^before [\s\S]* after$/);
     expect(() => synced('<!-- other:start --><!-- other:end -->')).toThrow('no section called other');
   });
 });

@@ -1,15 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fileSize, functionSize, time } from './rules-code.ts';
-import {
-  cycles,
-  direction,
-  extensions,
-  node,
-  orphans,
-  packages,
-  type Rule,
-  starExports,
-} from './rules-imports.ts';
+import { cycles, direction, extensions, node, orphans, packages, type Rule, starExports } from './rules-imports.ts';
 import { machines, reminders, switches, type TextRule } from './rules-text.ts';
 import { parse } from './source.ts';
 
@@ -25,11 +16,7 @@ const blank = (count: number) => '\n'.repeat(count);
 describe('a file that breaks a rule is caught', () => {
   const broken: [string, Rule, Files][] = [
     ['base imports model', direction, { 'src/base/a.ts': "import '../model/b.ts';" }],
-    [
-      'model imports a type of dispatch',
-      direction,
-      { 'src/model/a.ts': "import type { B } from '../dispatch/b.ts';" },
-    ],
+    ['model imports a type of dispatch', direction, { 'src/model/a.ts': "import type { B } from '../dispatch/b.ts';" }],
     ['telemetry imports alerts', direction, { 'src/telemetry/a.ts': "export { b } from '../alerts/b.ts';" }],
     ['the dispatcher imports the public names', direction, { 'src/dispatcher.ts': "import './index.ts';" }],
     ['the dispatcher imports cli', direction, { 'src/dispatcher.ts': "import './cli/b.ts';" }],
@@ -42,23 +29,11 @@ describe('a file that breaks a rule is caught', () => {
     ['a room without a row', direction, { 'src/attic/a.ts': "import '../base/b.ts';" }],
     ['model imports zod', packages, { 'src/model/a.ts': "import { z } from 'zod';" }],
     ['a path inside a scoped package', packages, { 'src/model/a.ts': "import '@opentelemetry/api/x';" }],
-    [
-      'the core imports a node: module',
-      node,
-      { 'src/dispatch/a.ts': "import { setTimeout } from 'node:timers';" },
-    ],
-    [
-      'the loader imports node:fs at once',
-      node,
-      { 'src/policy/load.ts': "import { readFile } from 'node:fs';" },
-    ],
+    ['the core imports a node: module', node, { 'src/dispatch/a.ts': "import { setTimeout } from 'node:timers';" }],
+    ['the loader imports node:fs at once', node, { 'src/policy/load.ts': "import { readFile } from 'node:fs';" }],
     ['an import without its file', extensions, { 'src/base/a.ts': "import './b.ts';" }],
     ['an import without .ts', extensions, { 'src/base/a.ts': "import './b';", 'src/base/b.ts': '' }],
-    [
-      'a circle of two',
-      cycles,
-      { 'src/a.ts': "import './b.ts';", 'src/b.ts': "import type { A } from './a.ts';" },
-    ],
+    ['a circle of two', cycles, { 'src/a.ts': "import './b.ts';", 'src/b.ts': "import type { A } from './a.ts';" }],
     ['a file that imports itself', cycles, { 'src/a.ts': "import './a.ts';" }],
     [
       'a file that nobody imports',
@@ -95,11 +70,7 @@ describe('a file that breaks a rule is caught', () => {
 describe('a file that keeps the rules is left in peace', () => {
   const kept: [string, Rule, Files][] = [
     ['model imports base', direction, { 'src/model/a.ts': "import { b } from '../base/b.ts';" }],
-    [
-      'the dispatcher imports dispatch',
-      direction,
-      { 'src/dispatcher.ts': "import { b } from './dispatch/b.ts';" },
-    ],
+    ['the dispatcher imports dispatch', direction, { 'src/dispatcher.ts': "import { b } from './dispatch/b.ts';" }],
     ['a room imports itself', direction, { 'src/alerts/a.ts': "import { b } from './b.ts';" }],
     ['policy imports zod', packages, { 'src/policy/a.ts': "import { z } from 'zod';" }],
     [
@@ -123,16 +94,8 @@ describe('a file that keeps the rules is left in peace', () => {
       time,
       { 'src/a.ts': 'export interface A { readonly at: number | Date; readonly setTimeout: number }' },
     ],
-    [
-      'a Date that was handed in',
-      time,
-      { 'src/a.ts': 'export const a = (b: unknown) => b instanceof Date;' },
-    ],
-    [
-      'an instant as text',
-      time,
-      { 'src/a.ts': 'export const a = (b: number) => new Date(b).toISOString();' },
-    ],
+    ['a Date that was handed in', time, { 'src/a.ts': 'export const a = (b: unknown) => b instanceof Date;' }],
+    ['an instant as text', time, { 'src/a.ts': 'export const a = (b: number) => new Date(b).toISOString();' }],
     ['an instant from text', time, { 'src/a.ts': 'export const a = (b: string) => Date.parse(b);' }],
     ['the clock', time, { 'src/base/clock.ts': 'export const now = () => Date.now();' }],
     [

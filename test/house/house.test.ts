@@ -10,9 +10,7 @@ const src = parseAll('src');
 const all = FOLDERS.flatMap(parseAll);
 const texts: TextFile[] = [...FOLDERS, 'docs', 'config', '.ci']
   .flatMap((folder) => list(folder, ['.ts', '.md', '.yaml', '.yml', '.json', 'run']))
-  .concat(
-    ['README.md', 'CHANGELOG.md', 'package.json', 'package-lock.json'].filter((path) => existsSync(path)),
-  )
+  .concat(['README.md', 'CHANGELOG.md', 'package.json', 'package-lock.json'].filter((path) => existsSync(path)))
   .map((path) => ({ path, text: read(path) }));
 
 test('rooms import only what stands below them', () => expect(direction(src)).toEqual([]));

@@ -17,9 +17,7 @@ export const functionSize: Rule = (sources) =>
   findings(sources, ({ lineOf }, node) => {
     if (!FUNCTIONS.includes(node.type)) return undefined;
     const lines = lineOf(node.end) - lineOf(node.start) + 1;
-    return lines > MOST_FUNCTION_LINES
-      ? `a function of ${lines} lines, ${MOST_FUNCTION_LINES} at most`
-      : undefined;
+    return lines > MOST_FUNCTION_LINES ? `a function of ${lines} lines, ${MOST_FUNCTION_LINES} at most` : undefined;
   });
 
 const TIME = new Set([
@@ -55,11 +53,7 @@ export const time: Rule = (sources) =>
 
 /** A key, a parameter of a type or a type's name is not the global. */
 function isTypeOrName(node: Node, parent: Node): boolean {
-  if (
-    parent.type.startsWith('TS') &&
-    parent.type !== 'TSAsExpression' &&
-    parent.type !== 'TSNonNullExpression'
-  ) {
+  if (parent.type.startsWith('TS') && parent.type !== 'TSAsExpression' && parent.type !== 'TSNonNullExpression') {
     return true;
   }
   if (parent.type === 'Property') return parent.key === node && !parent.computed;

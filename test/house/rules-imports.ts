@@ -79,15 +79,10 @@ export const orphans: Rule = (sources) => {
     reached.add(path);
     queue.push(...(graph.get(path) ?? []));
   }
-  return [...graph.keys()]
-    .filter((path) => !reached.has(path))
-    .map((path) => `${path}: no entry point imports it`);
+  return [...graph.keys()].filter((path) => !reached.has(path)).map((path) => `${path}: no entry point imports it`);
 };
 
-function eachImport(
-  sources: readonly Source[],
-  judge: (source: Source, used: Import) => string | undefined,
-): string[] {
+function eachImport(sources: readonly Source[], judge: (source: Source, used: Import) => string | undefined): string[] {
   return sources.flatMap((source) =>
     source.imports.flatMap((used) => {
       const finding = judge(source, used);

@@ -8,9 +8,7 @@ export type TextRule = (files: readonly TextFile[]) => string[];
 
 // Written in pieces, or this file would be its own first finding.
 const REMINDERS = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX', 'HA' + 'CK'].join('|')})\\b`);
-const SWITCHES = new RegExp(
-  `\\b(?:it|test|describe)\\.(?:${'on' + 'ly'}|${'sk' + 'ip'})\\(|^\\s*${'debug' + 'ger'};`,
-);
+const SWITCHES = new RegExp(`\\b(?:it|test|describe)\\.(?:${'on' + 'ly'}|${'sk' + 'ip'})\\(|^\\s*${'debug' + 'ger'};`);
 const MACHINES = new RegExp(
   `(?<![\\w.])/(?:${['wo' + 'rk', 'ro' + 'ot', 'ho' + 'me', 'Us' + 'ers'].join('|')})/|${'registry' + '\\.'}npm`,
 );

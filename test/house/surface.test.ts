@@ -12,8 +12,7 @@ test('api.txt lists the public names as they are (npm run api rewrites it)', () 
 test('the listing follows re-exports, keeps members and drops what users cannot see', () => {
   const folder = mkdtempSync(join(tmpdir(), 'penstock-surface-'));
   const files = {
-    'index.d.ts':
-      "export { Gate as Door, type Ways, open } from './gate.js';\nexport declare const limit: number;",
+    'index.d.ts': "export { Gate as Door, type Ways, open } from './gate.js';\nexport declare const limit: number;",
     'gate.d.ts':
       "import type { Ways } from './ways.js';\nexport type { Ways };\n/** Text. */\nexport declare class Gate<T> extends Error {\n  #hidden;\n  /** Text. */\n  readonly width: number;\n  open(at?: number): void;\n}\nexport declare function open(): void;\nexport declare function open(gate: Gate<1>): void;",
     'ways.d.ts': 'export interface Ways {\n  left: 1 | /* why */ 2;\n}',

@@ -87,14 +87,7 @@ function compile(project: string, text: string, module: 'nodenext' | 'bundler'):
   writeFileSync(file, text);
   const options =
     module === 'bundler' ? ['--module', 'esnext', '--moduleResolution', 'bundler'] : ['--module', 'nodenext'];
-  const strict = [
-    '--noEmit',
-    '--strict',
-    '--exactOptionalPropertyTypes',
-    '--target',
-    'es2022',
-    '--ignoreConfig',
-  ];
+  const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--ignoreConfig'];
   const lib = ['--lib', 'es2023,esnext.disposable,dom', '--types', 'node'];
   try {
     return execute(TSC, [...strict, ...lib, ...options, file], project);

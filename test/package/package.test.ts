@@ -30,9 +30,7 @@ describe('installed into an empty project', () => {
   test('a wrong name is a complaint, so the types are really there', () => {
     const wrong = PROGRAM.replace("callDownstream('carrier'", "callDownstream('carrie'");
     expect(installed.complaints(wrong, 'nodenext')).toMatch(/"carrie"/);
-    expect(installed.complaints(PROGRAM.replace('retryAfterMs', 'retryAfter'), 'nodenext')).toMatch(
-      /retryAfter'/,
-    );
+    expect(installed.complaints(PROGRAM.replace('retryAfterMs', 'retryAfter'), 'nodenext')).toMatch(/retryAfter'/);
   });
 
   test('every export resolves at run time', () => {
@@ -40,9 +38,7 @@ describe('installed into an empty project', () => {
       const specifier = JSON.stringify(name.replace('.', 'penstock'));
       const attributes = name.endsWith('.json') ? ", { with: { type: 'json' } }" : '';
       const program = `const found = await import(${specifier}${attributes}); console.log(Object.keys(found).length > 0)`;
-      expect(installed.run('node', ['--no-warnings', '--input-type=module', '-e', program]), name).toBe(
-        'true\n',
-      );
+      expect(installed.run('node', ['--no-warnings', '--input-type=module', '-e', program]), name).toBe('true\n');
     }
   });
 
@@ -75,9 +71,7 @@ describe('installed into an empty project', () => {
 
   test('declarations import only declarations that are there', () => {
     const dist = join(installed.home, 'dist');
-    const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) =>
-      file.endsWith('.d.ts'),
-    );
+    const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.d.ts'));
     expect(files.length).toBeGreaterThan(10);
     expect(files.flatMap((file) => lostImports(join(dist, file)))).toEqual([]);
   });
