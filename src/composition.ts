@@ -2,11 +2,12 @@ import type { AlertDesk } from './alerts/desk.ts';
 import { createAlertDesk } from './alerts/desk.ts';
 import { EventBus } from './base/bus.ts';
 import { type Clock, createSystemClock } from './base/clock.ts';
-import { DispatcherClosed, InvalidCall, PolicyError, UnknownDownstream } from './base/errors.ts';
+import { type AdmissionError, DispatcherClosed, InvalidCall, PolicyError, UnknownDownstream } from './base/errors.ts';
 import type { DownstreamPlan, PolicyPlan } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import type { Classifier, Judge } from './base/verdict.ts';
 import type { ClosingReport, DispatcherOptions } from './contract.ts';
+import type { CallContext } from './dispatch/context.ts';
 import { Downstream } from './dispatch/downstream.ts';
 import type { LanePorts } from './dispatch/ports.ts';
 import { readDownstream } from './dispatch/reading.ts';
@@ -91,6 +92,23 @@ export class Composition {
     if (downstream !== undefined && !this.isClosed) return downstream;
     if (this.isClosed) throw new DispatcherClosed(`${name}: refused, the dispatcher is closed.`, { downstream: name });
     throw this.#unknown([name]);
+  }
+
+  /** Tells of a call that never came as far as a lane. */
+  turnedAway(downstream: string, error: AdmissionError, ctx: CallContext | undefined): void {
+    if (!this.bus.wantsWaits) return;
+    const { code } = error;
+    this.bus.emit({
+      at: this.clock.wallNow(),
+      downstream: String(downstream),
+      type: 'refused',
+      callId: ++this.#callId,
+      priority: ctx?.priority ?? 'normal',
+      waitedMs: 0,
+      code,
+      ...(typeof ctx?.tool === 'string' ? { tool: ctx.tool } : {}),
+      ...(typeof ctx?.runId === 'string' ? { runId: ctx.runId } : {}),
+    });
   }
 
   require(names: Iterable<string>): void {

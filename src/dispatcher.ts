@@ -1,5 +1,5 @@
 import { DURATION_FORM, parseDuration } from './base/duration.ts';
-import { InvalidCall } from './base/errors.ts';
+import { InvalidCall, isAdmissionError } from './base/errors.ts';
 import { closeAll } from './closing.ts';
 import { Composition, checkFunction } from './composition.ts';
 import type { Dispatcher, DispatcherOptions } from './contract.ts';
@@ -48,7 +48,7 @@ class Face implements Dispatcher {
       checkFunction(fn, downstream);
       return this.#call(downstream, fn, ctx) as Promise<never>;
     } catch (error) {
-      return Promise.reject(error);
+      return this.#turnedAway(downstream, error, ctx);
     }
   };
 
@@ -56,7 +56,7 @@ class Face implements Dispatcher {
     try {
       return this.#call(downstream, undefined, ctx) as Promise<Lease>;
     } catch (error) {
-      return Promise.reject(error);
+      return this.#turnedAway(downstream, error, ctx);
     }
   };
 
@@ -137,6 +137,11 @@ class Face implements Dispatcher {
   readonly [Symbol.asyncDispose] = async (): Promise<void> => {
     await this.close();
   };
+
+  #turnedAway(downstream: string, error: unknown, ctx: CallContext | undefined): Promise<never> {
+    if (isAdmissionError(error)) this.#composition.turnedAway(downstream, error, ctx);
+    return Promise.reject(error);
+  }
 
   #call(name: string, fn: Fn, ctx: CallContext | undefined): Promise<unknown> {
     const scope = this.#scope;

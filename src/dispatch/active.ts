@@ -22,27 +22,28 @@ export type ActiveState = 'running' | 'overdue' | 'orphaned' | 'settled';
 
 /** A call that has its permit: what `fn` is given, and what the lane knows of it until it settles. */
 export class ActiveCall implements Call, Abortable {
-  readonly host: CallHost;
-  readonly request: Request;
+  // Declared, not initialized: every field is written once, in the constructor, on the path of every call.
+  declare readonly host: CallHost;
+  declare readonly request: Request;
   /** What it has taken; corrected by `settle`. */
-  costs: Costs;
+  declare costs: Costs;
   /** The policy under which it took that. */
-  readonly plan: DownstreamPlan;
-  readonly id: number;
-  readonly waitedMs: number;
+  declare readonly plan: DownstreamPlan;
+  declare readonly id: number;
+  declare readonly waitedMs: number;
   /** Monotonic milliseconds. */
-  readonly startedAt: number;
+  declare readonly startedAt: number;
   /** The lane's count of incidents when it started. */
-  readonly epoch: number;
-  state: ActiveState = 'running';
+  declare readonly epoch: number;
+  declare state: ActiveState;
   /** When the lane has to act on it next: its end, then the end of its grace. Infinity: never. */
-  dueAt = Number.POSITIVE_INFINITY;
+  declare dueAt: number;
   /** Rejects the caller while `fn` still runs. */
-  reject: ((reason: unknown) => void) | undefined = undefined;
+  declare reject: ((reason: unknown) => void) | undefined;
   /** `settle` counts once more after the end of the lease. */
-  hasSettledLate = false;
-  #controller: AbortController | undefined = undefined;
-  #ended: { reason: unknown } | undefined = undefined;
+  declare hasSettledLate: boolean;
+  declare private controller: AbortController | undefined;
+  declare private ended: { readonly reason: unknown } | undefined;
 
   constructor(
     host: CallHost,
@@ -62,6 +63,12 @@ export class ActiveCall implements Call, Abortable {
     this.waitedMs = waitedMs;
     this.startedAt = startedAt;
     this.epoch = epoch;
+    this.state = 'running';
+    this.dueAt = Number.POSITIVE_INFINITY;
+    this.reject = undefined;
+    this.hasSettledLate = false;
+    this.controller = undefined;
+    this.ended = undefined;
   }
 
   get downstream(): string {
@@ -76,11 +83,11 @@ export class ActiveCall implements Call, Abortable {
   get signal(): AbortSignal {
     const { signals } = this.request;
     if (this.dueAt === Number.POSITIVE_INFINITY && signals.length === 1 && this.state === 'running') return signals[0]!;
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#ended !== undefined) this.#controller.abort(this.#ended.reason);
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.ended !== undefined) this.controller.abort(this.ended.reason);
     }
-    return this.#controller.signal;
+    return this.controller.signal;
   }
 
   get settle(): Call['settle'] {
@@ -97,8 +104,8 @@ export class ActiveCall implements Call, Abortable {
 
   /** The caller gets its answer now, whatever `fn` does. */
   end(reason: unknown): void {
-    this.#ended = { reason };
-    this.#controller?.abort(reason);
+    this.ended = { reason };
+    this.controller?.abort(reason);
     this.reject?.(reason);
   }
 }

@@ -144,7 +144,7 @@ export class Admission {
     const isAsked = isTold || request.onWait !== undefined || isLimited || endings.limited > 0;
     const expected = isAsked ? (known ?? expect(core, request, now)) : undefined;
     const latest = isLimited ? this.#latest(expected!, request, now) : 0;
-    const waiter = new Waiter(request, request.costs, ports.nextCallId(), now, line.leafFor(request), fn);
+    const waiter = new Waiter(request, ports.nextCallId(), now, line.leafFor(request), fn);
     line.push(waiter);
     endings.watch(waiter);
     if (isLimited) looks.arrived(limit - latest);
@@ -202,10 +202,10 @@ export class Admission {
     const other = waiter === undefined ? this.#notNow(fn, request, costs, now) : this.#notYet(waiter, now);
     if (other !== undefined) return other;
     const id = waiter === undefined ? core.ports.nextCallId() : waiter.seq;
-    const waitedMs = waiter === undefined ? 0 : now - waiter.since;
+    const waitedMs = waiter === undefined ? undefined : now - waiter.since;
     const { flight } = this.#parts;
     const call = flight.begin(request, waiter?.costs ?? costs, id, waitedMs, now, fn === undefined);
-    if (core.line.length > 0 || call.dueAt < this.#service.ringsAt) this.#service.pump();
+    if (core.line.length > 0 || call.dueAt < this.#service.ringsAt) this.#service.pump(now);
     if (fn === undefined) return call;
     if (call.dueAt !== Number.POSITIVE_INFINITY || request.signals.length > 0) return flight.runBounded(call, fn);
     let value: unknown;
@@ -244,7 +244,7 @@ export class Admission {
     if (this.#service.takesTurn(waiter, now)) {
       this.#core.line.serve(waiter);
       endings.unwatch(waiter);
-      watch.end(waiter);
+      if (waiter.request.onWait !== undefined) watch.end(waiter);
       return undefined;
     }
     const promise = this.#gateOf(waiter);

@@ -13,7 +13,7 @@ const LEASE_MS = 600_000;
 export interface FlightHost extends LaneCore {
   readonly isShut: boolean;
   /** A place or permits have come back, or an end has moved: whose turn is it? */
-  readonly pump: () => void;
+  readonly pump: (at?: number) => void;
   /** Waiters will start this much later than was thought. */
   readonly worsened: (byMs: number) => void;
   readonly nest: (outer: ActiveCall, fn: () => unknown) => Promise<unknown>;
@@ -31,12 +31,12 @@ export class Flight implements CallHost {
     return this.#lane.name;
   }
 
-  /** Takes the permits and, where places are counted, the place; from here on the call is in flight. */
+  /** Takes the permits and, where places are counted, the place; from here on the call is in flight. `waitedMs`: undefined for a call that was never in line. */
   begin(
     request: Request,
     costs: readonly number[],
     id: number,
-    waitedMs: number,
+    waitedMs: number | undefined,
     now: number,
     isLease: boolean,
   ): ActiveCall {
@@ -48,7 +48,7 @@ export class Flight implements CallHost {
       costs,
       gate.plan,
       id,
-      waitedMs,
+      waitedMs ?? 0,
       now,
       incidents.epoch,
     );
@@ -56,10 +56,11 @@ export class Flight implements CallHost {
       gate.plan.maxRunMs ?? (isLease && request.deadlineAt === Number.POSITIVE_INFINITY ? LEASE_MS : undefined);
     call.dueAt = maxRunMs === undefined ? request.deadlineAt : Math.min(request.deadlineAt, now + maxRunMs);
     running.start(call, now);
-    for (const signal of request.signals) ports.signals.add(signal, call);
+    if (request.signals.length > 0) for (const signal of request.signals) ports.signals.add(signal, call);
     tally.started++;
     const { bus } = ports;
-    if (waitedMs > 0 ? bus.wantsWaits : bus.wantsCalls) tell(ports, name, 'started', id, request, waitedMs);
+    if (waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits)
+      tell(ports, name, 'started', id, request, waitedMs ?? 0);
     return call;
   }
 
@@ -88,27 +89,23 @@ export class Flight implements CallHost {
 
   /** The outcome is here, on time or late: the place comes back and the lane learns from it. */
   settle(call: ActiveCall, value: unknown, thrown: boolean): void {
-    const { running, ports, tally, incidents, gate, line, name } = this.#lane;
-    const { bus } = ports;
-    const wasRunning = call.state === 'running';
-    const isTold = wasRunning && bus.wantsCalls;
-    const now = isTold || gate.plan.maxConcurrent !== undefined ? ports.clock.now() : call.startedAt;
+    const { running, ports, tally, incidents, gate, line, name, isShut } = this.#lane;
+    const { request } = call;
+    const isTold = call.state === 'running' && ports.bus.wantsCalls;
+    const isTimed = isTold || gate.plan.maxConcurrent !== undefined;
+    const now = isTimed ? this.#lane.readNow() : call.startedAt;
     running.settle(call, now);
-    for (const signal of call.request.signals) ports.signals.remove(signal, call);
+    if (request.signals.length > 0) for (const signal of request.signals) ports.signals.remove(signal, call);
     const verdict = ports.judge(value, thrown);
     tally.settled[verdict.outcome]++;
     if (isTold) {
       const { outcome, server } = verdict;
-      const callMs = now - call.startedAt;
-      tell(ports, name, 'settled', call.id, call.request, call.waitedMs, {
-        outcome,
-        callMs,
-        retryAfterMs: server?.retryAfterMs,
-      });
+      const told = { outcome, callMs: now - call.startedAt, retryAfterMs: server?.retryAfterMs };
+      tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
-    const { tool, runId } = call.request;
-    incidents.learn(verdict, call.epoch, tool, runId);
-    if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || this.#lane.isShut) this.#lane.pump();
+    incidents.learn(verdict, call.epoch, request.tool, request.runId);
+    if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)
+      this.#lane.pump(isTimed ? now : undefined);
   }
 
   /** Acts on the calls whose end, or whose grace, has come. */

@@ -30,7 +30,7 @@ export class Lane implements FlightHost, IncidentHost {
   readonly tally = new Tally();
   readonly incidents: Incidents;
   lastNow: number;
-  readonly pump = (): void => this.#pump();
+  readonly pump = (at?: number): void => this.#pump(at);
   readonly #admission: Admission;
   readonly #service: Service;
   readonly #endings: Endings;
@@ -152,8 +152,8 @@ export class Lane implements FlightHost, IncidentHost {
     if (this.#endings.limited > 0) this.#looks.worsen(byMs);
   }
 
-  #pump(): void {
-    this.#service.pump();
+  #pump(at?: number): void {
+    this.#service.pump(at);
     if (this.isShut && this.isAtRest) this.ports.rested();
   }
 

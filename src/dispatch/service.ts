@@ -12,6 +12,9 @@ import type { Watch } from './watch.ts';
 /** Waiters with deadlines see a step of the wall clock within this. */
 const WALL_CHECK_MS = 1_000;
 
+/** Wall clocks count whole milliseconds: what is less than two of them is no step. */
+const STEP_MS = 2;
+
 /** The pieces of a lane that are due at some instant. */
 export interface ServiceParts {
   readonly flight: Flight;
@@ -45,11 +48,11 @@ export class Service {
     return this.#alarm.at;
   }
 
-  /** Names the waiter whose turn it is, if it can start; otherwise sets the timer for what comes next. */
-  pump(): void {
+  /** Names the waiter whose turn it is, if it can start; otherwise sets the timer for what comes next. `at`: a reading of this turn. */
+  pump(at?: number): void {
     const { line, entering } = this.#core;
     if (this.#named !== undefined || entering.count > 0) return;
-    const now = this.#core.readNow();
+    const now = at ?? this.#core.readNow();
     const { endings } = this.#parts;
     if (endings.limited > 0) endings.expire(now - DUE_MS, now);
     for (let next = line.next(); next !== undefined; next = line.next()) {
@@ -105,7 +108,7 @@ export class Service {
     const { endings, flight, looks } = this.#parts;
     const wallNow = ports.clock.wallNow();
     const offset = wallNow - now;
-    const hasStepped = offset > this.#wallOffset + 1;
+    const hasStepped = offset > this.#wallOffset + STEP_MS;
     if (hasStepped || offset < this.#wallOffset) this.#wallOffset = offset;
     if (!hasStepped) return;
     for (const { request } of line) {

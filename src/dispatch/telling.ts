@@ -17,6 +17,21 @@ export interface Told {
   readonly started?: boolean | undefined;
 }
 
+type Mutable = { -readonly [K in keyof CallEvent]: CallEvent[K] };
+
+/** Field by field: a loop over the keys takes six times as long, on the path of every call that is measured. */
+function add(event: Mutable, told: Told): void {
+  if (told.expectedMs !== undefined) event.expectedMs = told.expectedMs;
+  if (told.limitedBy !== undefined) event.limitedBy = told.limitedBy;
+  if (told.limit !== undefined) event.limit = told.limit;
+  if (told.position !== undefined) event.position = told.position;
+  if (told.code !== undefined) event.code = told.code;
+  if (told.outcome !== undefined) event.outcome = told.outcome;
+  if (told.callMs !== undefined) event.callMs = told.callMs;
+  if (told.retryAfterMs !== undefined) event.retryAfterMs = told.retryAfterMs;
+  if (told.started !== undefined) event.started = told.started;
+}
+
 /** Emits one event of a call. Whoever calls this has asked the bus whether anybody listens. */
 export function tell(
   ports: LanePorts,
@@ -25,9 +40,9 @@ export function tell(
   callId: number,
   request: Request,
   waitedMs: number,
-  told: Told = {},
+  told?: Told,
 ): void {
-  const event: { -readonly [K in keyof CallEvent]: CallEvent[K] } = {
+  const event: Mutable = {
     at: ports.clock.wallNow(),
     downstream,
     type,
@@ -37,9 +52,6 @@ export function tell(
   };
   if (request.tool !== undefined) event.tool = request.tool;
   if (request.runId !== undefined) event.runId = request.runId;
-  for (const key in told) {
-    const value = told[key as keyof Told];
-    if (value !== undefined) Object.assign(event, { [key]: value });
-  }
+  if (told !== undefined) add(event, told);
   ports.bus.emit(event);
 }

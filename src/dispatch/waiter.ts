@@ -16,26 +16,30 @@ export interface Leaf {
  * what `ending` holds decides whether that means "your turn" or "refused".
  */
 export class Waiter {
-  readonly request: Request;
-  costs: Costs;
+  // Declared, not initialized: every field is written once, in the constructor.
+  declare readonly request: Request;
+  declare costs: Costs;
   /** Order of arrival; also the call's id. */
-  readonly seq: number;
+  declare readonly seq: number;
   /** Monotonic milliseconds. */
-  readonly since: number;
-  leaf: Leaf;
-  isInLine = true;
+  declare readonly since: number;
+  declare leaf: Leaf;
+  declare isInLine: boolean;
   /** Set once the call is over without having started. */
-  ending: Ending | undefined = undefined;
+  declare ending: Ending | undefined;
   /** Hands the waiter its turn, or its ending. */
-  wake: ((waiter: Waiter) => void) | undefined = undefined;
-  readonly fn: unknown;
+  declare wake: ((waiter: Waiter) => void) | undefined;
+  declare readonly fn: unknown;
 
-  constructor(request: Request, costs: Costs, seq: number, since: number, leaf: Leaf, fn: unknown) {
+  constructor(request: Request, seq: number, since: number, leaf: Leaf, fn: unknown) {
     this.request = request;
-    this.costs = costs;
+    this.costs = request.costs;
     this.seq = seq;
     this.since = since;
     this.leaf = leaf;
+    this.isInLine = true;
+    this.ending = undefined;
+    this.wake = undefined;
     this.fn = fn;
   }
 }

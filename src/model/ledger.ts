@@ -4,6 +4,9 @@ import { DUE_MS } from '../base/clock.ts';
 const MOST_ENTRIES = 1 << 17;
 /** Windows that an alert shows whatever is declared reach this far back. */
 const SHOWN_MS = 10_000;
+/** Columns of an entry: its instant, the starts it stands for, then what it took of each bucket. */
+const COUNT = 1;
+const COSTS = 2;
 
 interface Cursor {
   readonly windowMs: number;
@@ -15,30 +18,32 @@ interface Cursor {
 /**
  * The starts of the last window, with what each took of every bucket. Needed where levels alone cannot
  * keep the window rule (after a refund, after a change of policy) and to tell what was started when.
- * A push costs one write per column; sums are caught up when they are asked for.
+ * A push writes one row of a ring; sums are caught up when they are asked for.
  */
 export class Ledger {
-  #times: Float64Array;
-  #counts: Float64Array;
-  #costs: Float64Array[];
-  #cursors: Cursor[];
+  readonly #stride: number;
+  readonly #cursors: Cursor[];
+  #rows: Float64Array;
+  /** Rows of the ring less 1: a power of two less 1. */
+  #mask: number;
   #tail = 0;
   #head = 0;
   #hasPairs = false;
 
   constructor(windowsMs: readonly number[], capacity = 64) {
-    this.#times = new Float64Array(capacity);
-    this.#counts = new Float64Array(capacity);
-    this.#costs = windowsMs.map(() => new Float64Array(capacity));
+    this.#stride = COSTS + windowsMs.length;
     this.#cursors = windowsMs.map((windowMs) => ({ windowMs, tail: 0, head: 0, sum: 0 }));
+    this.#rows = new Float64Array(capacity * this.#stride);
+    this.#mask = capacity - 1;
   }
 
   push(at: number, costs: readonly number[]): void {
-    if (this.#head - this.#tail === this.#times.length) this.#makeRoom(at);
-    const slot = this.#head++ & (this.#times.length - 1);
-    this.#times[slot] = at;
-    this.#counts[slot] = 1;
-    for (let i = 0; i < costs.length; i++) this.#costs[i]![slot] = costs[i]!;
+    if (this.#head - this.#tail > this.#mask) this.#makeRoom(at);
+    const rows = this.#rows;
+    const row = this.#row(this.#head++);
+    rows[row] = at;
+    rows[row + COUNT] = 1;
+    for (let i = 0; i < costs.length; i++) rows[row + COSTS + i] = costs[i]!;
   }
 
   /** What bucket `index` took in the last window. */
@@ -52,9 +57,9 @@ export class Ledger {
     let sum = cursor.sum;
     let at = now;
     for (let i = cursor.tail; i < this.#head && sum + cost > limit + 1e-9; i++) {
-      const slot = i & (this.#times.length - 1);
-      sum -= this.#costs[index]![slot]!;
-      at = this.#times[slot]! + cursor.windowMs;
+      const row = this.#row(i);
+      sum -= this.#rows[row + COSTS + index]!;
+      at = this.#rows[row]! + cursor.windowMs;
     }
     return at;
   }
@@ -63,8 +68,7 @@ export class Ledger {
   correct(index: number, startedAt: number, permits: number): void {
     const i = this.#firstFrom(startedAt);
     if (i >= this.#head) return;
-    const slot = i & (this.#times.length - 1);
-    this.#costs[index]![slot]! += permits;
+    this.#rows[this.#row(i) + COSTS + index]! += permits;
     const cursor = this.#cursors[index]!;
     if (i >= cursor.tail && i < cursor.head) cursor.sum += permits;
   }
@@ -72,34 +76,41 @@ export class Ledger {
   /** Starts in (now - windowMs, now]. */
   starts(windowMs: number, now: number): number {
     let i = this.#firstFrom(now - windowMs);
-    while (i < this.#head && this.#times[i & (this.#times.length - 1)]! <= now - windowMs) i++;
+    while (i < this.#head && this.#at(i) <= now - windowMs) i++;
     if (!this.#hasPairs) return this.#head - i;
     let count = 0;
-    for (; i < this.#head; i++) count += this.#counts[i & (this.#times.length - 1)]!;
+    for (; i < this.#head; i++) count += this.#rows[this.#row(i) + COUNT]!;
     return count;
   }
 
   /** The same history under new windows; `from[i]` is the old index of bucket i, or -1. */
   replanned(windowsMs: readonly number[], from: readonly number[]): Ledger {
-    const next = new Ledger(windowsMs, this.#times.length);
-    next.#times = this.#times;
-    next.#counts = this.#counts;
-    next.#costs = from.map((old) => this.#costs[old]?.slice() ?? new Float64Array(this.#times.length));
-    next.#tail = this.#tail;
-    next.#head = this.#head;
+    const next = new Ledger(windowsMs, this.#mask + 1);
+    for (let i = this.#tail; i < this.#head; i++) {
+      const old = this.#row(i);
+      const costs = from.map((index) => (index < 0 ? 0 : this.#rows[old + COSTS + index]!));
+      next.push(this.#rows[old]!, costs);
+      next.#rows[next.#row(next.#head - 1) + COUNT] = this.#rows[old + COUNT]!;
+    }
     next.#hasPairs = this.#hasPairs;
-    for (const cursor of next.#cursors) cursor.tail = cursor.head = this.#tail;
     return next;
+  }
+
+  #row(index: number): number {
+    return (index & this.#mask) * this.#stride;
+  }
+
+  #at(index: number): number {
+    return this.#rows[this.#row(index)]!;
   }
 
   #catchUp(index: number, now: number): Cursor {
     const cursor = this.#cursors[index]!;
-    const costs = this.#costs[index]!;
-    const mask = this.#times.length - 1;
-    for (; cursor.head < this.#head; cursor.head++) cursor.sum += costs[cursor.head & mask]!;
+    const column = COSTS + index;
+    for (; cursor.head < this.#head; cursor.head++) cursor.sum += this.#rows[this.#row(cursor.head) + column]!;
     const edge = now - cursor.windowMs + DUE_MS;
-    while (cursor.tail < cursor.head && this.#times[cursor.tail & mask]! <= edge) {
-      cursor.sum -= costs[cursor.tail++ & mask]!;
+    for (; cursor.tail < cursor.head && this.#at(cursor.tail) <= edge; cursor.tail++) {
+      cursor.sum -= this.#rows[this.#row(cursor.tail) + column]!;
     }
     if (cursor.tail === cursor.head) cursor.sum = 0;
     return cursor;
@@ -111,41 +122,39 @@ export class Ledger {
     let high = this.#head;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#times[middle & (this.#times.length - 1)]! < at) low = middle + 1;
+      if (this.#at(middle) < at) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   #makeRoom(now: number): void {
-    let keepFrom = this.#head;
+    let keepFrom = this.#firstFrom(now - SHOWN_MS);
     for (let i = 0; i < this.#cursors.length; i++) keepFrom = Math.min(keepFrom, this.#catchUp(i, now).tail);
-    keepFrom = Math.min(keepFrom, this.#firstFrom(now - SHOWN_MS));
     this.#tail = keepFrom;
-    const length = this.#head - this.#tail;
-    if (length <= this.#times.length / 2) return;
-    if (this.#times.length < MOST_ENTRIES) this.#rebuild(this.#times.length * 2, 1);
-    else this.#rebuild(this.#times.length, 2);
+    const capacity = this.#mask + 1;
+    if (this.#head - this.#tail <= capacity / 2) return;
+    if (capacity < MOST_ENTRIES) this.#rebuild(capacity * 2, 1);
+    else this.#rebuild(capacity, 2);
   }
 
-  /** Copies what is kept to the start of columns of `capacity`, `step` entries into one. */
+  /** Copies what is kept into a ring of `capacity`, `step` entries into one. */
   #rebuild(capacity: number, step: 1 | 2): void {
-    const mask = this.#times.length - 1;
-    const columns = [this.#times, this.#counts, ...this.#costs];
-    const copies = columns.map(() => new Float64Array(capacity));
+    const rows = new Float64Array(capacity * this.#stride);
     let to = 0;
-    for (let i = this.#tail; i < this.#head; i += step, to++) {
+    for (let i = this.#tail; i < this.#head; i += step, to += this.#stride) {
       const last = Math.min(i + step, this.#head) - 1;
-      copies[0]![to] = this.#times[last & mask]!;
-      for (let c = 1; c < columns.length; c++) {
-        for (let j = i; j <= last; j++) copies[c]![to]! += columns[c]![j & mask]!;
+      rows[to] = this.#at(last);
+      for (let j = i; j <= last; j++) {
+        const row = this.#row(j);
+        for (let column = COUNT; column < this.#stride; column++) rows[to + column]! += this.#rows[row + column]!;
       }
     }
-    if (step === 2) this.#hasPairs = true;
-    [this.#times, this.#counts] = copies as [Float64Array, Float64Array];
-    this.#costs = copies.slice(2);
+    this.#hasPairs ||= step === 2;
+    this.#rows = rows;
+    this.#mask = capacity - 1;
     this.#tail = 0;
-    this.#head = to;
+    this.#head = to / this.#stride;
     for (const cursor of this.#cursors) cursor.tail = cursor.head = cursor.sum = 0;
   }
 }
