@@ -26,8 +26,30 @@ export function synced(text: string): string {
     const write = SECTIONS[name];
     if (write === undefined)
       throw new Error(`no section called ${name}; there are ${Object.keys(SECTIONS).join(', ')}`);
-    return `<!-- ${name}:start -->\n${write()}\n<!-- ${name}:end -->`;
+    return `<!-- ${name}:start -->\n\n${aligned(write())}\n\n<!-- ${name}:end -->`;
   });
+}
+
+/** Tables with columns of one width, as the formatter leaves them: both must be content with the same file. */
+function aligned(text: string): string {
+  return text.replaceAll(/(?:^\|.*\|\n?)+/gm, (found) => {
+    const rows = found.trimEnd().split('\n').map(cellsOf);
+    const widths = rows[0]?.map((_, at) => Math.max(3, ...rows.map((row) => row[at]?.length ?? 0))) ?? [];
+    const lines = rows.map((row) => {
+      const cells = row.map((cell, at) =>
+        /^-+$/.test(cell) ? '-'.repeat(widths[at] ?? 3) : cell.padEnd(widths[at] ?? 3),
+      );
+      return `| ${cells.join(' | ')} |`;
+    });
+    return `${lines.join('\n')}${found.endsWith('\n') ? '\n' : ''}`;
+  });
+}
+
+function cellsOf(row: string): string[] {
+  return row
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim());
 }
 
 /** Documents that may carry markers, relative to the root. */

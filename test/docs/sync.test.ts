@@ -16,7 +16,8 @@ test.each(['options', 'errors', 'bench'])('the README has a place for the %s', (
 });
 
 describe('what is written', () => {
-  const section = (name: string) => synced(`<!-- ${name}:start -->old<!-- ${name}:end -->`);
+  const written = (name: string) => synced(`<!-- ${name}:start -->old<!-- ${name}:end -->`);
+  const section = (name: string) => written(name).replaceAll(/ +\|/g, ' |');
 
   test('every option, with its default', () => {
     expect(section('options')).toContain('| `utilization` | 0.8 |');
@@ -27,7 +28,16 @@ describe('what is written', () => {
       '| `QueueFull` | `RATE_LIMIT_QUEUE_FULL` | yes | `maxQueueDepth` calls wait already. |',
     );
     expect(section('errors')).toContain('| `InvalidCall` | `INVALID_CALL` | no |');
-    expect(section('errors').split('\n')).toHaveLength(4 + 9);
+    expect(section('errors').split('\n')).toHaveLength(6 + 9);
+  });
+
+  test('columns have one width, or the formatter would have another opinion of the file', () => {
+    const widths = (row: string) => row.split(/(?<!\\)\|/).map((cell) => cell.length);
+    const rows = written('options')
+      .split('\n')
+      .filter((line) => line.startsWith('|'));
+    expect(rows.length).toBeGreaterThan(20);
+    for (const row of rows) expect(widths(row)).toEqual(widths(rows[0] ?? ''));
   });
 
   test('text around a section stays; an unknown section is an error', () => {

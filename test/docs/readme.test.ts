@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDispatcher, type Dispatcher, explain } from '../../src/index.ts';
+import { ManualClock, refusingDispatcher } from '../../src/testing.ts';
+import { type Carrier, startCarrier } from './support/carrier.ts';
+import { runBlock } from './support/example.ts';
+import { blockAt } from './support/pages.ts';
+
+const block = (title: string) => blockAt('README.md', 'ts', title);
+
+let carrier: Carrier;
+beforeAll(async () => {
+  carrier = await startCarrier();
+});
+afterAll(() => carrier.close());
+
+/** The package as a block would import it, but on a manual clock and silent. */
+function packagesOn(clock: ManualClock): Record<string, object> {
+  return {
+    penstock: {
+      createDispatcher: ((policy: never, options: object) =>
+        createDispatcher(policy, { clock, alertSinks: [], env: {}, ...options })) as typeof createDispatcher,
+      explain,
+    },
+  };
+}
+
+test('Ten lines that run', async () => {
+  const clock = new ManualClock();
+  const { printed } = await runBlock(block('Ten lines that run'), { clock, packages: packagesOn(clock) });
+  await clock.advance(5_000);
+  const prints = blockAt('README.md', 'text', 'Ten lines that run');
+  expect(printed.join('\n')).toBe(prints.code);
+});
+
+test('In your tools: the policy that ships, a real server, a deadline', async () => {
+  const given = { id: 'T-1', runId: 'r-1', fetch: carrier.fetch };
+  const { exports } = await runBlock<{ status: Response; callDownstream: Dispatcher['callDownstream'] }>(
+    block('In your tools'),
+    { given },
+  );
+  expect(exports.status.status).toBe(200);
+  expect(await exports.status.json()).toEqual({ id: 'T-1', state: 'on its way' });
+  expect(carrier.paths).toContain('/v1/deliveries/T-1');
+  expect(typeof exports.callDownstream).toBe('function');
+});
+
+describe('Errors', () => {
+  type Tool = { getDeliveryStatus: () => Promise<{ isError?: boolean; content: { text: string }[] }> };
+
+  test('an answer is an answer', async () => {
+    const { callDownstream } = createDispatcher({ downstreams: { carrier: {} } }, { alertSinks: [] });
+    const given = { id: 'T-2', callDownstream, fetch: carrier.fetch };
+    const { exports } = await runBlock<Tool>(block('Errors'), { given });
+    const { isError, content } = await exports.getDeliveryStatus();
+    expect([isError, JSON.parse(content[0]?.text ?? '')]).toEqual([undefined, { id: 'T-2', state: 'on its way' }]);
+  });
+
+  test('a refusal is told in words', async () => {
+    const { callDownstream } = refusingDispatcher('RATE_LIMITED', { retryAfterMs: 60_000 });
+    const given = { id: 'T-2', callDownstream, fetch: carrier.fetch };
+    const { exports } = await runBlock<Tool>(block('Errors'), { given });
+    expect(await exports.getDeliveryStatus()).toMatchObject({ isError: true, content: [{ text: /carrier: refused/ }] });
+  });
+});
+
+test('How to test your own tools: the doubles', async () => {
+  await runBlock(block('How to test your own tools'));
+});
+
+test('How to test your own tools: a manual clock and a fake downstream', async () => {
+  await runBlock(block('How to test your own tools #2'));
+});
