@@ -205,7 +205,9 @@ export class Admission {
     const waitedMs = waiter === undefined ? undefined : now - waiter.since;
     const { flight } = this.#parts;
     const call = flight.begin(request, waiter?.costs ?? costs, id, waitedMs, now, fn === undefined);
-    if (core.line.length > 0 || call.dueAt < this.#service.ringsAt) this.#service.pump(now);
+    // Nothing waits and nothing is set: there is nothing to do for the next one.
+    const isIdle = core.line.length === 0 && Math.min(call.dueAt, this.#service.ringsAt) === Number.POSITIVE_INFINITY;
+    if (!isIdle) this.#service.pump(now);
     if (fn === undefined) return call;
     if (call.dueAt !== Number.POSITIVE_INFINITY || request.signals.length > 0) return flight.runBounded(call, fn);
     let value: unknown;

@@ -108,7 +108,8 @@ export class Service {
     const { endings, flight, looks } = this.#parts;
     const wallNow = ports.clock.wallNow();
     const offset = wallNow - now;
-    const hasStepped = offset > this.#wallOffset + STEP_MS;
+    // A pause between the two readings looks like a step; read the other way round it looks like none.
+    const hasStepped = offset > this.#wallOffset + STEP_MS && wallNow - ports.clock.now() > this.#wallOffset + STEP_MS;
     if (hasStepped || offset < this.#wallOffset) this.#wallOffset = offset;
     if (!hasStepped) return;
     for (const { request } of line) {

@@ -177,8 +177,8 @@ export class Gate {
 
   /** Milliseconds that must lie between a start now and the one before it. */
   #spacingMs(now: number): number {
-    if (this.buckets.length === 0 && this.time.isWarm(now)) return this.plan.warm.spacingMs;
-    return this.plan.minIntervalMs ?? 0;
+    const interval = this.plan.minIntervalMs ?? 0;
+    return this.buckets.length === 0 && this.time.isWarm(now) ? Math.max(interval, this.plan.warm.spacingMs) : interval;
   }
 
   #ledgerAt(index: number, cost: number, now: number): number {
