@@ -40,18 +40,23 @@ export class Projection {
       return at;
     }
     let at = gate.intervalAfter(this.#lastAt, 1, this.#lastAt);
-    this.limitedBy = at > this.#lastAt ? 'interval' : 'queue';
-    this.limit = this.limitedBy;
+    this.#limitIs(at > this.#lastAt ? 'interval' : 'queue');
     for (let i = 0; i < costs.length; i++) {
       const bucket = gate.buckets[i]!;
       if (costs[i]! <= 0) continue;
       const due = gate.time.clockAt(this.#tats[i]! + bucket.offset(costs[i]!));
       if (due <= at) continue;
       at = due;
-      this.limitedBy = 'quota';
-      this.limit = `quota:${bucket.plan.text}`;
+      this.#limitIs('quota', bucket.plan.text);
     }
+    // What a person looks for first: without the hold nobody would wait that long.
+    if (gate.holds.isHeld(this.#now)) this.#limitIs('hold', gate.holds.cause);
     return at;
+  }
+
+  #limitIs(by: LimitedBy, name?: string): void {
+    this.limitedBy = by;
+    this.limit = name === undefined ? by : `${by}:${name}`;
   }
 
   /** Lets a call of these costs start as early as it can; returns when that is. */
