@@ -94,6 +94,17 @@ describe('Answer from a stale copy when refused', () => {
     expect(await refused(deliveryStatus('T-2'))).toBe('DEADLINE_EXCEEDED');
   });
 
+  test('a call that has run too long is no refusal either', async () => {
+    const { clock, callDownstream } = rig();
+    let answer: Promise<string> = Promise.resolve('on its way');
+    const { deliveryStatus } = await recipe<Recipe>(title, clock, { callDownstream, readStatus: () => answer });
+    await deliveryStatus('T-1');
+    answer = new Promise(() => undefined);
+    const late = refused(deliveryStatus('T-1'));
+    await clock.advance(2_000);
+    expect(await late).toBe('DEADLINE_EXCEEDED');
+  });
+
   test('what the service itself says is no refusal', async () => {
     const { clock, callDownstream } = rig();
     let answer = (): string => 'on its way';

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import { type Alert, createDispatcher, type DispatcherOptions, type PolicyInput } from '../../src/index.ts';
+import { FakeDownstream, ManualClock } from '../../src/testing.ts';
+import { read } from './support/pages.ts';
+
+const MINUTE = 60_000;
+const page = read('README.md');
+
+/** What a sentence of the README promises; the sentence must still be there. */
+function promised(sentence: string, run: () => Promise<void>): void {
+  test(sentence, async () => {
+    expect(page).toContain(sentence);
+    await run();
+  });
+}
+
+function carrier(policy: PolicyInput['downstreams'][string], options: DispatcherOptions = {}) {
+  const clock = new ManualClock();
+  const server = new FakeDownstream({ clock, limit: 60, windowMs: MINUTE });
+  const dispatcher = createDispatcher<PolicyInput>(
+    { downstreams: { carrier: policy } },
+    { clock, alertSinks: [], env: {}, ...options },
+  );
+  const call = (ctx?: object) => dispatcher.callDownstream('carrier', () => server.call(), ctx);
+  const lane = () => dispatcher.snapshot().downstreams[0];
+  return { clock, server, call, lane, ...dispatcher };
+}
+
+const errorOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: Error) => error,
+  );
+
+describe('Switching it on in a running fleet', () => {
+  promised('no call waits, every call is measured, and a 429 already raises an alert', async () => {
+    const alerts: Alert[] = [];
+    const { server, call, lane } = carrier({ unlimited: true }, { onAlert: (alert) => alerts.push(alert) });
+    for (let n = 0; n < 61; n += 1) await call();
+    expect(server.count({ status: 429 })).toBe(1);
+    expect(lane()?.totals.started).toBe(61);
+    expect(lane()?.holds).toEqual([]);
+    expect(alerts).toMatchObject([{ name: 'QuotaModelWrong', action: { kind: 'none' } }]);
+  });
+
+  promised('lets everybody through from that moment, those that wait included', async () => {
+    const { clock, call, lane, register } = carrier({ quota: '60/minute' });
+    const calls = Array.from({ length: 20 }, () => call());
+    await clock.advance(0);
+    expect(lane()?.queued).toBe(14);
+    register('carrier', { unlimited: true });
+    await Promise.all(calls);
+    expect(clock.now()).toBe(0);
+  });
+
+  promised('`PENSTOCK__DEFAULTS__WORKERS=4`', async () => {
+    const env = { PENSTOCK__DEFAULTS__WORKERS: '4' };
+    const { lane } = carrier({ quota: '60/minute' }, { env });
+    expect(lane()?.quotas[0]?.sizedPerSecond).toBe(0.2);
+  });
+
+  promised("`await dispatcher.close({ drain: true, within: '30s' })`", async () => {
+    const { clock, call, close } = carrier({ quota: '60/minute' });
+    const calls = Array.from({ length: 10 }, () => call());
+    await clock.advance(0);
+    const closing = close({ drain: true, within: '30s' });
+    await clock.advance(30_000);
+    expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true);
+    expect(await closing).toMatchObject({ refused: 0, abandoned: 0 });
+  });
+});
+
+describe('At 3 am', () => {
+  promised("`dispatcher.resume('carrier', { all: true })` ends every hold, the server's included", async () => {
+    const { server, call, lane, resume, pause } = carrier({ quota: '60/minute' });
+    server.answerNext(1, 429, { 'retry-after': '900' });
+    await call();
+    pause('carrier', { for: '30m', reason: 'maintenance' });
+    expect(
+      lane()
+        ?.holds.map(({ cause }) => cause)
+        .sort(),
+    ).toEqual(['operator', 'retry-after']);
+    resume('carrier');
+    expect(lane()?.isPaused).toBe(true);
+    resume('carrier', { all: true });
+    expect(lane()?.holds).toEqual([]);
+  });
+
+  promised('one whose deadline would pass first is refused now, not then', async () => {
+    const { clock, server, call } = carrier({ quota: '60/minute' });
+    const first = Array.from({ length: 6 }, () => call());
+    await Promise.all(first);
+    server.answerNext(1, 429, { 'retry-after': '30' });
+    const throttled = call();
+    const waiting = errorOf(call({ deadline: clock.wallNow() + 10_000 }));
+    await clock.advance(1_250);
+    expect((await throttled).status).toBe(429);
+    expect(await waiting).toMatchObject({ code: 'DEADLINE_EXCEEDED', started: false });
+    expect(clock.now()).toBe(1_250);
+  });
+
+  promised('a hold is never shorter than a cooldown that doubles each time', async () => {
+    const { clock, server, call, lane } = carrier({ quota: '60/minute' });
+    const holds: (number | undefined)[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      server.answerNext(1, 429, { 'retry-after': '1' });
+      await call();
+      holds.push(lane()?.holds[0]?.leftMs);
+      await clock.advance(60_000);
+    }
+    expect(holds).toEqual([1_000, 4_000, 8_000, 16_000]);
+  });
+
+  promised('the lane runs at half its pace for a while (`warm`), by itself', async () => {
+    const { clock, server, call } = carrier({ quota: '60/minute' });
+    server.answerNext(1, 429, { 'retry-after': '10' });
+    await call();
+    const calls = Array.from({ length: 4 }, () => call());
+    await clock.advance(20_000);
+    await Promise.all(calls);
+    expect(server.starts().slice(1)).toEqual([10_000, 12_500, 15_000, 17_500]);
+  });
+});
+
+describe('Gotchas', () => {
+  promised('A number before 2001 is refused, and the message says so.', async () => {
+    const { call } = carrier({ quota: '60/minute' });
+    expect(await errorOf(call({ deadline: 30_000 }))).toMatchObject({
+      code: 'INVALID_CALL',
+      message: expect.stringContaining('a duration? use Date.now() + ...'),
+    });
+  });
+
+  promised('keeps its place for up to `leaseGrace` (30 s) longer', async () => {
+    const { clock, callDownstream } = carrier({ maxConcurrent: 1 });
+    const hung = errorOf(callDownstream('carrier', () => new Promise(() => {}), { deadline: clock.wallNow() + 1_000 }));
+    const next = callDownstream('carrier', () => clock.now(), { deadline: clock.wallNow() + 60_000 });
+    await clock.advance(40_000);
+    expect(await hung).toMatchObject({ code: 'DEADLINE_EXCEEDED', started: true });
+    expect(await next).toBe(31_000);
+  });
+
+  promised('goes through `call.run(() => ...)` where `maxConcurrent` is set', async () => {
+    const { callDownstream, lane } = carrier({ maxConcurrent: 1 });
+    expect(await callDownstream('carrier', ({ run }) => run(() => 'inner'))).toBe('inner');
+    expect(lane()?.totals.started).toBe(2);
+  });
+
+  promised('`fetch` does not throw on it: the lane reads it, stops, and hands it to you.', async () => {
+    const { server, call, lane } = carrier({ quota: '60/minute' });
+    server.answerNext(1, 429, { 'retry-after': '5' });
+    expect((await call()).status).toBe(429);
+    expect(lane()?.holds).toMatchObject([{ cause: 'retry-after', leftMs: 5_000 }]);
+  });
+});
+
+test('fan-outs: "delays another run’s call by one start"', async () => {
+  expect(page).toContain("delays another run's call by one start");
+  const { clock, callDownstream } = carrier({ quota: '60/minute' });
+  for (let n = 0; n < 800; n += 1) void callDownstream('carrier', () => 1, { runId: 'fan-out' });
+  await clock.advance(60_000);
+  const other = callDownstream('carrier', ({ waitedMs }) => waitedMs, { runId: 'other' });
+  await clock.advance(5_000);
+  expect(await other).toBeLessThanOrEqual(2_500);
+});
