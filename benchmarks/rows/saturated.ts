@@ -112,7 +112,7 @@ function saturated(rate: number): Row {
     title: `A saturated lane at ${rate.toLocaleString('en')}/s over 10 s`,
     unit: '% of the sized rate',
     target: `at least 99 %, and never more than the quota of ${quota.toLocaleString('en')} in any second`,
-    rounds: 3,
+    rounds: 2,
     isLong: rate !== 1_000,
     variants: ALL.map((variant) => variant(rate, quota)),
     judge: (medians) => {

@@ -45,10 +45,10 @@ const rateLimiters: Variant[] = [
   {
     name: 'p-queue',
     role: 'peer',
-    note: 'intervalCap, no cap on concurrency',
+    note: 'intervalCap, strict (dearer without), no cap on concurrency',
     run: async (isQuick) => {
       const { default: PQueue } = await import('p-queue');
-      const queue = new PQueue({ intervalCap: MANY, interval: 1000 });
+      const queue = new PQueue({ intervalCap: MANY, interval: 1000, strict: true });
       const { fn, done } = counted();
       return nsPerCall(() => queue.add(fn), done, isQuick);
     },
