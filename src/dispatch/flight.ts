@@ -138,7 +138,7 @@ export class Flight implements CallHost {
       const callMs = now - call.startedAt;
       tell(ports, name, 'aborted', call.id, call.request, call.waitedMs, { started: true, callMs });
     }
-    running.overstay(call, now + gate.plan.leaseGraceMs);
+    running.overstay(call, now + gate.plan.leaseGraceMs, now);
     call.end(reason);
     return this.#lane.pump;
   }
@@ -194,7 +194,7 @@ export class Flight implements CallHost {
       const told = { code: error.code, outcome: 'cancelled', callMs: ranMs } as const;
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
-    running.overstay(call, now + gate.plan.leaseGraceMs);
+    running.overstay(call, now + gate.plan.leaseGraceMs, now);
     call.end(error);
     this.#note('overdue', `call ${call.id} still runs ${isDeadline ? 'after its deadline' : 'after maxRun'}`);
   }

@@ -83,7 +83,8 @@ export class Run {
    */
   countAhead(path: readonly string[]): number {
     const key = path[0];
-    if (this.#runs === undefined) return this.length;
+    // A first run below this one takes turns with the calls that are here already.
+    if (this.#runs === undefined) return key === undefined ? this.length : Math.min(this.length, 1);
     const own = this.#runs.get(key ?? OWN);
     const ahead = own === undefined ? 0 : own.countAhead(path.slice(1));
     const first = own === undefined ? this.#turn : own.length > 0 ? own.tag : Math.max(this.#turn, own.#finish);

@@ -12,7 +12,7 @@ export class Running {
   orphaned = 0;
   /** Mean of how long calls ran, in milliseconds; the latest count most. */
   meanCallMs = 0;
-  /** When a call last started or settled. */
+  /** When a call last started, came to its end or settled. */
   lastMoveAt = 0;
   readonly #due = new Heap<ActiveCall>(isWatched, (call) => call.dueAt);
 
@@ -46,8 +46,9 @@ export class Running {
   }
 
   /** The caller has its answer; the call keeps its place until `graceAt`. */
-  overstay(call: ActiveCall, graceAt: number): void {
+  overstay(call: ActiveCall, graceAt: number, now: number): void {
     call.state = 'overdue';
+    this.lastMoveAt = now;
     this.overdue++;
     call.dueAt = graceAt;
     if (graceAt !== Number.POSITIVE_INFINITY) this.watch(call);

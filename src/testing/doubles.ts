@@ -15,7 +15,7 @@ export interface DoubleCall {
 }
 
 /** A dispatcher for tests of code that uses one. */
-export interface DispatcherDouble extends Dispatcher {
+export interface DispatcherDouble<Name extends string = string> extends Dispatcher<Name> {
   /** Every `callDownstream`, `acquire` and call of a wrapped function, in order, those made through `with` included. */
   readonly calls: readonly DoubleCall[];
 }
@@ -34,8 +34,8 @@ export interface DoubleOptions {
  * await deliveryStatus(dispatcher.callDownstream, 'T-1');
  * expect(dispatcher.calls).toMatchObject([{ downstream: 'carrier', ctx: { tool: 'get_delivery_status' } }]);
  */
-export function openDispatcher(options: DoubleOptions = {}): DispatcherDouble {
-  return doubled(openReal(options), { calls: [], outer: undefined });
+export function openDispatcher<Name extends string = string>(options: DoubleOptions = {}): DispatcherDouble<Name> {
+  return doubled(openReal(options), { calls: [], outer: undefined }) as unknown as DispatcherDouble<Name>;
 }
 
 /**
@@ -46,10 +46,14 @@ export function openDispatcher(options: DoubleOptions = {}): DispatcherDouble {
  * const { callDownstream } = refusingDispatcher('RATE_LIMITED', { retryAfterMs: 60_000 });
  * expect(await deliveryStatus(callDownstream, 'T-1')).toEqual({ status: 'unknown', askAgainInMs: 60_000 });
  */
-export function refusingDispatcher(code: RefusalCode, options: RefusalFacts & DoubleOptions = {}): DispatcherDouble {
+export function refusingDispatcher<Name extends string = string>(
+  code: RefusalCode,
+  options: RefusalFacts & DoubleOptions = {},
+): DispatcherDouble<Name> {
   const { clock = createSystemClock(), ...facts } = options;
   const refuse = (call: DoubleCall): AdmissionError => refusalOf(code, call, facts, clock.wallNow());
-  return doubled(openReal({ clock }), { calls: [], outer: undefined, refuse });
+  const open = doubled(openReal({ clock }), { calls: [], outer: undefined, refuse });
+  return open as unknown as DispatcherDouble<Name>;
 }
 
 function openReal({ clock }: DoubleOptions): Dispatcher {
