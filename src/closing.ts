@@ -20,9 +20,9 @@ export async function closeAll(
   await atRest(composition, within);
   for (const downstream of downstreams.values()) downstream.shut(refusal, true);
   const after = count(composition);
+  for (const downstream of downstreams.values()) downstream.dispose();
   await desk.close(Math.max(0, within - (clock.now() - from)));
   telemetry.close();
-  for (const downstream of downstreams.values()) downstream.dispose();
   return {
     settled: after.settled - before.settled,
     refused: after.refused - before.refused,

@@ -66,7 +66,8 @@ export interface Dispatcher<Name extends string = string> {
   readonly flush: () => Promise<void>;
   /**
    * Refuses new calls and, unless `drain`, those that wait; gives running calls up to `within`
-   * (default 10s) to settle, then reports. Twice is once.
+   * (default 10s) to settle, then reports. Callers of calls that still run and have an end (a deadline,
+   * `maxRun`) are then rejected with `DispatcherClosed`. Twice is once.
    */
   readonly close: (options?: {
     readonly drain?: boolean | undefined;

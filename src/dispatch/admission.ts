@@ -69,11 +69,12 @@ export class Admission {
     return this.#admit(fn, request, now);
   }
 
-  /** A nested call runs in its outer call's place and within its limits; it takes its own permit. */
+  /** A nested call runs in its outer call's place, while that holds one, and within its limits; it takes its own permit. */
   nest(outer: ActiveCall, fn: () => unknown): Promise<unknown> {
-    const { costs } = this.#plain;
-    const own = { cost: undefined, costs, rank: NESTED_RANK, onWait: undefined, needsPlace: false };
-    return this.#admit(() => fn(), { ...outer.request, ...own }, this.#core.readNow());
+    const own = { cost: undefined, costs: this.#plain.costs, onWait: undefined };
+    const isHeld = outer.state === 'running' || outer.state === 'overdue';
+    const place = isHeld ? { rank: NESTED_RANK, needsPlace: false } : {};
+    return this.#admit(() => fn(), { ...outer.request, ...own, ...place }, this.#core.readNow());
   }
 
   /** The lane has another policy: waiters that can never fit any more are refused. */

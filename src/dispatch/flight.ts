@@ -2,7 +2,7 @@ import { formatDuration } from '../base/duration.ts';
 import type { Cost } from '../base/words.ts';
 import { ActiveCall, ActiveLease, type CallHost } from './active.ts';
 import type { LaneCore } from './core.ts';
-import { ranTooLong } from './refusals.ts';
+import { abandoned, ranTooLong } from './refusals.ts';
 import { type Request, readCost } from './request.ts';
 import { tell } from './telling.ts';
 
@@ -127,6 +127,22 @@ export class Flight implements CallHost {
       call.dueAt = Math.min(call.dueAt, request.deadlineAt);
     }
     running.rekey();
+  }
+
+  /** The lane is given up: callers that can be answered are, whatever their calls do. */
+  abandon(now: number): void {
+    const { ports, name, running, gate } = this.#lane;
+    for (const call of [...running]) {
+      if (call.state !== 'running') continue;
+      const { request, waitedMs } = call;
+      const error = abandoned({ downstream: name, request, wallNow: ports.clock.wallNow(), waitedMs });
+      if (ports.bus.wantsCalls) {
+        const told = { code: error.code, outcome: 'cancelled', callMs: now - call.startedAt } as const;
+        tell(ports, name, 'settled', call.id, request, waitedMs, told);
+      }
+      running.overstay(call, now + gate.plan.leaseGraceMs, now);
+      call.end(error);
+    }
   }
 
   abortRunning(call: ActiveCall, reason: unknown): (() => void) | undefined {

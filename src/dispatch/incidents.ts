@@ -235,7 +235,8 @@ export class Incidents {
     const { gate, ports } = this.#host;
     const spread = gate.plan.workers > 1 ? ms * SPREAD * ports.random() : 0;
     const until = now + ms + spread;
-    if (!gate.hold(cause, until, now) || until <= now) return;
+    // "Now" is a value, and holds nothing: the next start needs only its permits.
+    if (until <= now || !gate.hold(cause, until, now)) return;
     this.announce(cause, until, now);
     this.#host.held();
   }

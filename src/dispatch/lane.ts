@@ -33,6 +33,7 @@ export class Lane implements FlightHost, IncidentHost {
   readonly pump = (at?: number): void => this.#pump(at);
   readonly #admission: Admission;
   readonly #service: Service;
+  readonly #flight: Flight;
   readonly #endings: Endings;
   readonly #looks: Looks;
   readonly #watch: Watch;
@@ -45,11 +46,11 @@ export class Lane implements FlightHost, IncidentHost {
     this.line = new Line(this.gate);
     this.entering = new Entering(this.gate);
     this.incidents = new Incidents(this);
-    const flight = new Flight(this);
+    this.#flight = new Flight(this);
     this.#endings = new Endings(this, (waiter) => this.#gone(waiter), this.pump);
     this.#looks = new Looks(this, this.#endings, this.pump);
     this.#watch = new Watch(this);
-    const parts = { flight, endings: this.#endings, looks: this.#looks, watch: this.#watch };
+    const parts = { flight: this.#flight, endings: this.#endings, looks: this.#looks, watch: this.#watch };
     this.#service = new Service(this, parts);
     this.#admission = new Admission(this, parts, this.#service);
   }
@@ -121,8 +122,9 @@ export class Lane implements FlightHost, IncidentHost {
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }
 
-  /** Lets go of every timer. */
+  /** Gives up what still runs and lets go of every timer. */
   dispose(): void {
+    this.#flight.abandon(this.readNow());
     this.#service.stop();
     this.incidents.close();
   }

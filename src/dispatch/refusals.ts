@@ -149,3 +149,11 @@ export function ranTooLong(
     phase: 'running',
   });
 }
+
+/** The caller's answer when its call still runs and the dispatcher has been closed. */
+export function abandoned(facts: RefusalFacts): DispatcherClosed {
+  const { isIdempotent } = facts.request;
+  const repeat = isIdempotent ? 'Repeating it is safe.' : 'Whether it took effect is unknown.';
+  const message = `${facts.downstream}: the call still ran when the time for closing was up. ${repeat}`;
+  return new DispatcherClosed(message, { ...factsOf(facts, undefined), started: true, retryable: false });
+}

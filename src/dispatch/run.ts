@@ -59,12 +59,12 @@ export class Run {
 
   /** A waiter of this leaf starts: its run and every run above have had their turn. */
   tookTurn(): void {
+    // Whose turn it was is read at every level before any tag moves: a tag below decides who is older above.
     for (let run: Run = this; run.parent !== undefined; run = run.parent) {
       const { parent } = run;
       if (parent.#heap?.top() === run) parent.#turn = Math.max(parent.#turn, run.tag);
-      run.#finish = run.tag + 1;
-      run.tag = run.#finish;
     }
+    for (let run: Run = this; run.parent !== undefined; run = run.parent) run.tag = run.#finish = run.tag + 1;
   }
 
   /** A waiter of this leaf has gone, served or not. */

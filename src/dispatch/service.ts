@@ -33,6 +33,7 @@ export class Service {
   readonly #alarm: Alarm;
   /** The waiter whose turn was announced and who has not taken it yet. */
   #named: Waiter | undefined;
+  #isStopped = false;
   #wallOffset = Number.NEGATIVE_INFINITY;
   /** The stall that was told: what had moved last when it began. */
   #stallTold = Number.NEGATIVE_INFINITY;
@@ -99,7 +100,7 @@ export class Service {
       at = Math.min(at, start, endings.dueAt, watch.dueAt, now + LONGEST_TIMER_MS);
       if (endings.limited > 0) at = Math.min(at, now + WALL_CHECK_MS);
     }
-    this.#alarm.set(at, now);
+    if (!this.#isStopped) this.#alarm.set(at, now);
   }
 
   /** A wall clock that has stepped forward brings deadlines nearer; one that has stepped back changes nothing. */
@@ -120,7 +121,9 @@ export class Service {
     if (endings.limited > 0) looks.lookSoon();
   }
 
+  /** Sets no timer any more: nobody waits, and callers of what still runs have their answer. */
   stop(): void {
+    this.#isStopped = true;
     this.#alarm.clear();
   }
 

@@ -1,10 +1,10 @@
 import { DUE_MS } from '../base/clock.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
-import type { HoldCause, LimitedBy } from '../base/words.ts';
+import { type HoldCause, type LimitedBy, REQUESTS } from '../base/words.ts';
 import { Bucket } from './bucket.ts';
 import { Holds } from './holds.ts';
 import { LaneTime } from './lane-time.ts';
-import { Ledger } from './ledger.ts';
+import { type Inherited, Ledger } from './ledger.ts';
 
 /** Permits that a call takes, one number per bucket of its lane. */
 export type Costs = readonly number[];
@@ -162,9 +162,14 @@ export class Gate {
       const limit = before.until > now ? Math.max(before.limit, old.share) : old.share;
       return { limit, until: now + quota.windowMs };
     });
+    // A quota that is new is held to what started before it, as far as that is known.
+    const inherited = plan.quotas.map((quota, i): Inherited => {
+      const same = from[i]! >= 0 ? from[i]! : this.plan.quotas.findIndex((old) => old.unit === quota.unit);
+      return same >= 0 ? same : quota.unit === REQUESTS ? 'starts' : 'nothing';
+    });
     this.ledger = this.ledger.replanned(
       plan.quotas.map((quota) => quota.windowMs),
-      from,
+      inherited,
     );
     this.buckets = plan.quotas.map((quota, i) => {
       const old = this.buckets[from[i]!];

@@ -8,6 +8,9 @@ const SHOWN_MS = 10_000;
 const COUNT = 1;
 const COSTS = 2;
 
+/** What a bucket that is new takes over: the costs of an old one, the number of starts, or nothing. */
+export type Inherited = number | 'starts' | 'nothing';
+
 interface Cursor {
   readonly windowMs: number;
   tail: number;
@@ -83,13 +86,16 @@ export class Ledger {
     return count;
   }
 
-  /** The same history under new windows; `from[i]` is the old index of bucket i, or -1. */
-  replanned(windowsMs: readonly number[], from: readonly number[]): Ledger {
+  /** The same history for other buckets; `from[i]` is the old bucket whose costs bucket i takes over. */
+  replanned(windowsMs: readonly number[], from: readonly Inherited[]): Ledger {
     const next = new Ledger(windowsMs, this.#mask + 1);
+    const columns = from.map((one) => (one === 'starts' ? COUNT : one === 'nothing' ? -1 : COSTS + one));
     for (let i = this.#tail; i < this.#head; i++) {
       const old = this.#row(i);
-      const costs = from.map((index) => (index < 0 ? 0 : this.#rows[old + COSTS + index]!));
-      next.push(this.#rows[old]!, costs);
+      next.push(
+        this.#rows[old]!,
+        columns.map((column) => (column < 0 ? 0 : this.#rows[old + column]!)),
+      );
       next.#rows[next.#row(next.#head - 1) + COUNT] = this.#rows[old + COUNT]!;
     }
     next.#hasPairs = this.#hasPairs;
