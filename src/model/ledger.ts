@@ -1,7 +1,7 @@
 import { DUE_MS } from '../base/clock.ts';
 
 /** More starts than this are kept in pairs: bounded memory, and a pair counts for longer, never for less. */
-const MOST_ENTRIES = 1 << 17;
+const MOST_ENTRIES = 1 << 16;
 /** Windows that an alert shows whatever is declared reach this far back. */
 const SHOWN_MS = 10_000;
 /** Columns of an entry: its instant, the starts it stands for, then what it took of each bucket. */
@@ -27,6 +27,8 @@ export class Ledger {
   readonly #stride: number;
   readonly #cursors: Cursor[];
   #rows: Float64Array;
+  /** The ring before the last rebuild, used for the next one. */
+  #spare: Float64Array | undefined;
   /** Rows of the ring less 1: a power of two less 1. */
   #mask: number;
   #tail = 0;
@@ -70,7 +72,8 @@ export class Ledger {
   /** Corrects what the call that started at `startedAt` took of bucket `index`. */
   correct(index: number, startedAt: number, permits: number): void {
     const i = this.#firstFrom(startedAt);
-    if (i >= this.#head) return;
+    // One that is no longer kept must not be taken for the first that is.
+    if (i >= this.#head || (i === this.#tail && this.#at(i) !== startedAt)) return;
     this.#rows[this.#row(i) + COSTS + index]! += permits;
     const cursor = this.#cursors[index]!;
     if (i >= cursor.tail && i < cursor.head) cursor.sum += permits;
@@ -146,17 +149,21 @@ export class Ledger {
 
   /** Copies what is kept into a ring of `capacity`, `step` entries into one. */
   #rebuild(capacity: number, step: 1 | 2): void {
-    const rows = new Float64Array(capacity * this.#stride);
+    const length = capacity * this.#stride;
+    const rows = this.#spare?.length === length ? this.#spare : new Float64Array(length);
     let to = 0;
     for (let i = this.#tail; i < this.#head; i += step, to += this.#stride) {
       const last = Math.min(i + step, this.#head) - 1;
       rows[to] = this.#at(last);
       for (let j = i; j <= last; j++) {
         const row = this.#row(j);
-        for (let column = COUNT; column < this.#stride; column++) rows[to + column]! += this.#rows[row + column]!;
+        for (let column = COUNT; column < this.#stride; column++) {
+          rows[to + column] = (j === i ? 0 : rows[to + column]!) + this.#rows[row + column]!;
+        }
       }
     }
     this.#hasPairs ||= step === 2;
+    this.#spare = this.#rows;
     this.#rows = rows;
     this.#mask = capacity - 1;
     this.#tail = 0;
