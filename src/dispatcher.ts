@@ -80,7 +80,8 @@ class Face implements Dispatcher {
       throw invalid(downstream, 'calls', calls, 'a whole number, 1 or more');
     const { clock } = this.#composition;
     const now = clock.now();
-    const request = readRequest(lane.gate.plan, mergeContexts(this.#scope.context, context) ?? {}, [], clock, now);
+    const merged = mergeContexts(this.#scope.context, context) ?? {};
+    const request = readRequest(lane.gate.plan, merged, [], now, clock.wallNow());
     return forecast(lane, request, calls, now);
   };
 

@@ -38,6 +38,11 @@ export class EventBus {
     this.#tap = tap;
   }
 
+  /** Whether anybody has subscribed. */
+  get isHeard(): boolean {
+    return this.#listeners.length > 0;
+  }
+
   /** Events of calls that neither waited nor were refused are built only where this says so. */
   get wantsCalls(): boolean {
     return this.#listeners.length > 0 || (this.#tap?.isMeasuring() ?? false);

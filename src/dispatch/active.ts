@@ -3,14 +3,12 @@ import type { Cost } from '../base/words.ts';
 import type { Costs } from '../model/gate.ts';
 import type { Call, Lease } from './context.ts';
 import type { Request } from './request.ts';
-import type { Abortable } from './signals.ts';
 
 /** What a running call asks of its lane. */
 export interface CallHost {
   readonly name: string;
   readonly nested: <T>(outer: ActiveCall, fn: () => T) => Promise<Awaited<T>>;
   readonly correct: (call: ActiveCall, actual: Cost) => void;
-  readonly abortRunning: (call: ActiveCall, reason: unknown) => (() => void) | undefined;
   readonly release: (call: ActiveCall, outcome: unknown, hasOutcome: boolean) => void;
 }
 
@@ -21,7 +19,7 @@ export interface CallHost {
 export type ActiveState = 'running' | 'overdue' | 'orphaned' | 'settled';
 
 /** A call that has its permit: what `fn` is given, and what the lane knows of it until it settles. */
-export class ActiveCall implements Call, Abortable {
+export class ActiveCall implements Call {
   // Declared, not initialized: every field is written once, in the constructor, on the path of every call.
   declare readonly host: CallHost;
   declare readonly request: Request;
@@ -40,6 +38,8 @@ export class ActiveCall implements Call, Abortable {
   declare dueAt: number;
   /** Rejects the caller while `fn` still runs. */
   declare reject: ((reason: unknown) => void) | undefined;
+  /** Its start was told: its end will be. */
+  declare isTold: boolean;
   /** `settle` counts once more after the end of the lease. */
   declare hasSettledLate: boolean;
   declare private controller: AbortController | undefined;
@@ -66,6 +66,7 @@ export class ActiveCall implements Call, Abortable {
     this.state = 'running';
     this.dueAt = Number.POSITIVE_INFINITY;
     this.reject = undefined;
+    this.isTold = false;
     this.hasSettledLate = false;
     this.controller = undefined;
     this.ended = undefined;
@@ -96,10 +97,6 @@ export class ActiveCall implements Call, Abortable {
 
   get run(): Call['run'] {
     return (fn) => this.host.nested(this, fn);
-  }
-
-  abortedBy(reason: unknown): (() => void) | undefined {
-    return this.host.abortRunning(this, reason);
   }
 
   /** The caller gets its answer now, whatever `fn` does. */

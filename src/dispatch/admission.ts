@@ -2,6 +2,7 @@ import { isAdmissionError } from '../base/errors.ts';
 import type { ActiveCall } from './active.ts';
 import type { Call, CallContext } from './context.ts';
 import { freePlaces, type LaneCore } from './core.ts';
+import { missed } from './endings.ts';
 import { refusalAtEntry } from './entry.ts';
 import { type Expectation, expect, expectLast, shown } from './expectation.ts';
 import { NESTED_RANK } from './line.ts';
@@ -17,6 +18,8 @@ export type Fn = ((call: Call) => unknown) | undefined;
 
 /** The real clock goes on between a decision and the step that acts on it: a deadline is not missed by that. */
 const TURN_MS = 1;
+
+const NO_CONTEXT: CallContext = {};
 
 let wakeOfNext: (waiter: Waiter) => void;
 /** One executor for all: a waiter's promise costs no closure of its own. */
@@ -56,25 +59,29 @@ export class Admission {
     }
     const now = core.readNow();
     const aborted = context?.signal?.aborted === true ? context.signal : signals.find((signal) => signal.aborted);
+    const wallNow = context?.deadline === undefined ? 0 : core.ports.clock.wallNow();
     let request: Request;
     try {
-      request = readRequest(plan, context ?? {}, signals, core.ports.clock, now);
+      request = readRequest(plan, context ?? NO_CONTEXT, signals, now, wallNow, this.#plain.costs);
     } catch (error) {
       core.tally.calls++;
       // What is wrong with the context of a call that nobody wants any more does not matter.
       if (aborted !== undefined) return abortAtEntry(core, this.#plain, aborted.reason);
       return isAdmissionError(error) ? turnAway(core, this.#plain, error) : Promise.reject(error);
     }
-    if (request.deadlineWall !== Number.POSITIVE_INFINITY) this.#service.stepWall(now);
+    if (request.deadlineWall !== Number.POSITIVE_INFINITY) this.#service.stepWall(now, wallNow);
     return this.#admit(fn, request, now);
   }
 
   /** A nested call runs in its outer call's place, while that holds one, and within its limits; it takes its own permit. */
   nest(outer: ActiveCall, fn: () => unknown): Promise<unknown> {
-    const own = { cost: undefined, costs: this.#plain.costs, onWait: undefined };
+    const now = this.#core.readNow();
+    const { maxWaitMs } = this.#core.gate.plan;
+    const maxWaitAt = maxWaitMs === undefined ? Number.POSITIVE_INFINITY : now + maxWaitMs;
+    const own = { cost: undefined, costs: this.#plain.costs, onWait: undefined, maxWaitAt };
     const isHeld = outer.state === 'running' || outer.state === 'overdue';
     const place = isHeld ? { rank: NESTED_RANK, needsPlace: false } : {};
-    return this.#admit(() => fn(), { ...outer.request, ...own, ...place }, this.#core.readNow());
+    return this.#admit(() => fn(), { ...outer.request, ...own, ...place }, now);
   }
 
   /** The lane has another policy: waiters that can never fit any more are refused. */
@@ -87,6 +94,7 @@ export class Admission {
       if (refusal !== undefined) this.#parts.endings.refuse(waiter, refusal, now);
     }
     line.recount();
+    this.#core.entering.recost(this.#plain.costs);
   }
 
   /** `at` is a reading of this very turn; a call without limits needs none as long as nobody is ahead of it. */
@@ -131,6 +139,10 @@ export class Admission {
       const victim = core.line.displaceable(request.rank);
       if (victim === undefined) return refuse(core, request, queueFull(maxQueueDepth), now, expect(core, request, now));
       this.#parts.endings.refuse(victim, queueFull(maxQueueDepth, true), now);
+      const promise = this.#wait(fn, request, now, expected);
+      // The victim may have been the one that the timer was set for.
+      this.#service.pump(now);
+      return promise;
     }
     return this.#wait(fn, request, now, expected);
   }
@@ -242,8 +254,12 @@ export class Admission {
   /** What becomes of a waiter that was named and cannot start any more: undefined if it can. */
   #notYet(waiter: Waiter, now: number): Promise<unknown> | undefined {
     const { endings, watch } = this.#parts;
-    if (waiter.ending === undefined && limitOf(waiter.request) < now - TURN_MS) endings.expire(now - TURN_MS, now);
-    if (waiter.ending !== undefined) return Promise.reject(waiter.ending(waiter));
+    if (waiter.ending === undefined && limitOf(waiter.request) < now - TURN_MS)
+      endings.refuse(waiter, missed(waiter), now);
+    if (waiter.ending !== undefined) {
+      endings.leaveNow(waiter);
+      return Promise.reject(this.#core.ports.slices.reasonOf(waiter));
+    }
     if (this.#service.takesTurn(waiter, now)) {
       this.#core.line.serve(waiter);
       endings.unwatch(waiter);

@@ -49,9 +49,11 @@ export class Downstream {
   }
 
   pause(ms: number, reason: string | undefined): void {
-    this.#pausedUntil = this.ports.clock.now() + ms;
+    const until = this.ports.clock.now() + ms;
+    if (until <= this.#pausedUntil) return;
+    this.#pausedUntil = until;
     this.#pauseReason = reason;
-    for (const lane of this.lanes()) lane.pause(this.#pausedUntil, reason);
+    for (const lane of this.lanes()) lane.pause(until, reason);
   }
 
   resume(all: boolean): void {

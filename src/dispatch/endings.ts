@@ -3,25 +3,32 @@ import type { LaneCore } from './core.ts';
 import { Heap } from './heap.ts';
 import { deadlineMissed, type Refusal, waitTooLong } from './refusals.ts';
 import { limitOf } from './request.ts';
-import type { Abortable } from './signals.ts';
+import type { AbortOwner } from './signals.ts';
 import { tell } from './telling.ts';
 import type { Ending, Waiter } from './waiter.ts';
 
+/** One go at those that leave takes this long at most; a look at the clock every so many. */
+const SLICE_MS = 5;
+const BATCH = 256;
+
+/** What an ending needs of the lane's other pieces. */
+export interface EndingsHost {
+  /** A waiter has gone; true if its turn had been announced to it already. */
+  readonly gone: (waiter: Waiter) => boolean;
+  /** What the lane does once those that were aborted have left. */
+  readonly pump: () => void;
+}
+
 /** The ways in which a waiter leaves the line without having started. */
-export class Endings {
+export class Endings implements AbortOwner<Waiter> {
   readonly #core: LaneCore;
-  /** Tells the lane that a waiter has gone; true if its turn had been announced to it already. */
-  readonly #gone: (waiter: Waiter) => boolean;
-  /** What the lane does after an abort. */
-  readonly #afterAbort: () => void;
-  readonly #limits = new Heap<Waiter>(isLimited, (waiter) => limitOf(waiter.request));
-  readonly #aborts = new Map<Waiter, Abortable>();
+  readonly #host: EndingsHost;
+  readonly #limits = new Heap<Waiter>(isInLine, (waiter) => limitOf(waiter.request));
   #limited = 0;
 
-  constructor(core: LaneCore, gone: (waiter: Waiter) => boolean, afterAbort: () => void) {
+  constructor(core: LaneCore, host: EndingsHost) {
     this.#core = core;
-    this.#gone = gone;
-    this.#afterAbort = afterAbort;
+    this.#host = host;
   }
 
   /** Waiters with a deadline or a `maxWait`. */
@@ -42,10 +49,7 @@ export class Endings {
       this.#limited++;
       this.#limits.push(waiter);
     }
-    if (request.signals.length === 0) return;
-    const target: Abortable = { abortedBy: (reason) => this.#abort(waiter, reason) };
-    this.#aborts.set(waiter, target);
-    for (const signal of request.signals) this.#core.ports.signals.add(signal, target);
+    for (const signal of request.signals) this.#core.ports.signals.add(signal, this, waiter);
   }
 
   /** The waiter has left the line, to start or otherwise. */
@@ -53,38 +57,94 @@ export class Endings {
     const { request } = waiter;
     if (limitOf(request) !== Number.POSITIVE_INFINITY) this.#limits.died(--this.#limited);
     if (request.signals.length === 0) return;
-    const target = this.#aborts.get(waiter);
-    if (target === undefined) return;
-    this.#aborts.delete(waiter);
-    for (const signal of request.signals) this.#core.ports.signals.remove(signal, target);
+    for (const signal of request.signals) this.#core.ports.signals.remove(signal, this, waiter);
   }
 
   /** Refuses a waiter; `outlook` is when it could have started, where that is why. */
   refuse(waiter: Waiter, refusal: Refusal, now: number, outlook?: Outlook): void {
-    const { ports, name, tally } = this.#core;
-    const { request } = waiter;
-    const waitedMs = now - waiter.since;
-    const expectedMs = outlook === undefined ? undefined : Math.max(0, outlook.at - now);
-    const affordMs = limitOf(request) - now;
-    const wallNow = ports.clock.wallNow();
-    const { limitedBy, limit } = outlook ?? {};
-    tally.refuse(refusal.code);
-    if (ports.bus.wantsWaits) {
-      const expected = expectedMs === undefined ? undefined : waitedMs + expectedMs;
-      const told = { code: refusal.code, expectedMs: expected, limitedBy, limit };
-      tell(ports, name, 'refused', waiter.seq, request, waitedMs, told);
-    }
-    this.#end(waiter, () =>
-      refusal.make({ downstream: name, request, wallNow, waitedMs, expectedMs, affordMs, limitedBy, limit }),
-    );
+    this.end([waiter], this.refusing(refusal, now, outlook));
   }
 
-  /** Refuses those whose limit is `until` or before; a start exactly at the limit is in time. */
-  expire(until: number, now: number): void {
-    for (;;) {
+  /** How waiters end that are refused for one reason. */
+  refusing(refusal: Refusal, now: number, outlook?: Outlook): Ending {
+    const { ports, name, tally, incidents } = this.#core;
+    const wallNow = ports.clock.wallNow();
+    const expectedMs = outlook === undefined ? undefined : Math.max(0, outlook.at - now);
+    const { limitedBy, limit } = outlook ?? {};
+    return {
+      reasonOf: ({ request, since }) => {
+        const waitedMs = now - since;
+        const affordMs = limitOf(request) - now;
+        return refusal.make({ downstream: name, request, wallNow, waitedMs, expectedMs, affordMs, limitedBy, limit });
+      },
+      tell: ({ request, since, seq }) => {
+        tally.refuse(refusal.code);
+        incidents.touch(request.tool);
+        if (!ports.bus.wantsWaits) return;
+        const waitedMs = now - since;
+        const expected = expectedMs === undefined ? undefined : waitedMs + expectedMs;
+        const told = { code: refusal.code, expectedMs: expected, limitedBy, limit };
+        tell(ports, name, 'refused', seq, request, waitedMs, told);
+      },
+    };
+  }
+
+  /**
+   * Ends waiters. All of them are marked first, and a marked one is never started; then they leave, in goes
+   * of a few milliseconds where they are very many.
+   */
+  end(waiters: Iterable<Waiter>, ending: Ending): void {
+    const marked: Waiter[] = [];
+    for (const waiter of waiters) if (mark(waiter, ending)) marked.push(waiter);
+    this.leave(marked);
+  }
+
+  /** Waiters that are marked leave the line. */
+  leave(marked: readonly Waiter[], from = 0): void {
+    const { clock } = this.#core.ports;
+    const until = clock.now() + SLICE_MS;
+    for (let i = from; i < marked.length; i++) {
+      this.leaveNow(marked[i]!);
+      if ((i - from) % BATCH !== BATCH - 1 || clock.now() < until) continue;
+      clock.setTimer(1, () => {
+        this.leave(marked, i + 1);
+        this.#host.pump();
+      });
+      return;
+    }
+  }
+
+  /** Marked waiters at the head leave; false if they are too many for one go. */
+  clear(now: number): boolean {
+    const { line, ports } = this.#core;
+    for (let count = 1; ; count++) {
+      const next = line.next();
+      if (next?.ending === undefined) return true;
+      this.leaveNow(next);
+      if (count % BATCH === 0 && ports.clock.now() > now + SLICE_MS) return false;
+    }
+  }
+
+  /** A marked waiter leaves the line, if it has not yet. */
+  leaveNow(waiter: Waiter): void {
+    if (!waiter.isInLine) return;
+    this.#core.line.remove(waiter);
+    this.unwatch(waiter);
+    waiter.ending?.tell(waiter);
+    if (!this.#host.gone(waiter)) this.#core.ports.slices.push(waiter);
+  }
+
+  /**
+   * Refuses those whose limit is `until` or before; a start exactly at the limit is in time. Where they are
+   * very many, some stay for the next go: false, and the lane must not start them.
+   */
+  expire(until: number, now: number): boolean {
+    for (let count = 1; ; count++) {
       const waiter = this.#limits.top();
-      if (waiter === undefined || limitOf(waiter.request) > until) return;
-      this.refuse(waiter, missed(waiter), now);
+      if (waiter === undefined || limitOf(waiter.request) > until) return true;
+      if (waiter.ending === undefined) this.refuse(waiter, missed(waiter), now);
+      else this.leaveNow(waiter);
+      if (count % BATCH === 0 && this.#core.ports.clock.now() > now + SLICE_MS) return false;
     }
   }
 
@@ -93,22 +153,26 @@ export class Endings {
     this.#limits.rekey();
   }
 
-  #abort(waiter: Waiter, reason: unknown): (() => void) | undefined {
-    if (!waiter.isInLine) return undefined;
-    const { ports, name, tally } = this.#core;
-    tally.aborted++;
-    const waitedMs = ports.clock.now() - waiter.since;
-    if (ports.bus.wantsWaits) tell(ports, name, 'aborted', waiter.seq, waiter.request, waitedMs, { started: false });
-    this.#end(waiter, () => reason);
-    return this.#afterAbort;
+  aborted(waiters: ReadonlySet<Waiter>, signal: AbortSignal): () => void {
+    const { ports, name, tally, incidents } = this.#core;
+    const now = ports.clock.now();
+    this.end(waiters, {
+      reasonOf: () => signal.reason,
+      tell: ({ request, since, seq }) => {
+        tally.aborted++;
+        incidents.touch(request.tool);
+        if (ports.bus.wantsWaits) tell(ports, name, 'aborted', seq, request, now - since, { started: false });
+      },
+    });
+    return this.#host.pump;
   }
+}
 
-  #end(waiter: Waiter, ending: Ending): void {
-    this.#core.line.remove(waiter);
-    this.unwatch(waiter);
-    waiter.ending = ending;
-    if (!this.#gone(waiter)) this.#core.ports.slices.push(waiter);
-  }
+/** Marks a waiter as ended; false if it has ended already. */
+export function mark(waiter: Waiter, ending: Ending): boolean {
+  if (!waiter.isInLine || waiter.ending !== undefined) return false;
+  waiter.ending = ending;
+  return true;
 }
 
 /** The refusal of a waiter that cannot make it any more. */
@@ -117,6 +181,6 @@ export function missed(waiter: Waiter): Refusal {
   return request.deadlineAt <= request.maxWaitAt ? deadlineMissed('waiting') : waitTooLong;
 }
 
-function isLimited(waiter: Waiter): boolean {
+function isInLine(waiter: Waiter): boolean {
   return waiter.isInLine;
 }

@@ -40,6 +40,13 @@ export class Entering {
     else if (this.#permits !== undefined) this.#permits = this.#plus(this.#permits, costs, -1);
   }
 
+  /** There are other buckets now: every one of these is taken to cost what a call costs that does not say. */
+  recost(costs: Costs): void {
+    this.first = costs;
+    const { buckets } = this.#gate;
+    this.#permits = buckets.map((bucket, i) => this.count * Bucket.backlog(bucket, costs[i]!));
+  }
+
   /** Whether one more could start at once too. */
   hasPermits(costs: Costs, now: number): boolean {
     if (this.count === 0) return this.#gate.canStart(costs, now);
@@ -48,6 +55,6 @@ export class Entering {
 
   #plus(permits: readonly number[], costs: Costs, sign: 1 | -1): number[] {
     const { buckets } = this.#gate;
-    return buckets.map((bucket, i) => (permits[i] ?? 0) + sign * Bucket.backlog(bucket, costs[i] ?? 0));
+    return buckets.map((bucket, i) => Math.max(0, (permits[i] ?? 0) + sign * Bucket.backlog(bucket, costs[i] ?? 0)));
   }
 }

@@ -1,4 +1,6 @@
 const CHUNK = 1024;
+/** The list is rebuilt once less than one in so many of those listed is still here. */
+const MOST_GONE = 4;
 
 interface Chunk<T> {
   readonly items: T[];
@@ -57,11 +59,19 @@ export class Fifo<T> {
 
   /** Tells that members have left; `here` is how many there are now. */
   left(here: number): void {
-    if (this.#listed <= CHUNK || this.#listed <= 2 * here) return;
-    const kept = [...this];
+    if (here === 0) {
+      this.#first = this.#last = { items: [], next: undefined };
+      this.#offset = this.#listed = 0;
+      return;
+    }
+    if (this.#listed <= CHUNK || this.#listed <= MOST_GONE * here) return;
+    let chunk: Chunk<T> | undefined = this.#first;
+    let from = this.#offset;
     this.#first = this.#last = { items: [], next: undefined };
     this.#offset = this.#listed = 0;
-    for (const item of kept) this.push(item);
+    for (; chunk !== undefined; chunk = chunk.next, from = 0) {
+      for (let i = from; i < chunk.items.length; i++) if (this.#isHere(chunk.items[i]!)) this.push(chunk.items[i]!);
+    }
   }
 
   *[Symbol.iterator](): IterableIterator<T> {

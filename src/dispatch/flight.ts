@@ -4,6 +4,7 @@ import { ActiveCall, ActiveLease, type CallHost } from './active.ts';
 import type { LaneCore } from './core.ts';
 import { abandoned, ranTooLong } from './refusals.ts';
 import { type Request, readCost } from './request.ts';
+import type { AbortOwner } from './signals.ts';
 import { tell } from './telling.ts';
 
 /** A lease that names no end, in a lane that names none, ends after this. */
@@ -20,7 +21,7 @@ export interface FlightHost extends LaneCore {
 }
 
 /** The second half of a call's life: from its permit to its outcome. */
-export class Flight implements CallHost {
+export class Flight implements CallHost, AbortOwner<ActiveCall> {
   readonly #lane: FlightHost;
 
   constructor(lane: FlightHost) {
@@ -56,11 +57,11 @@ export class Flight implements CallHost {
       gate.plan.maxRunMs ?? (isLease && request.deadlineAt === Number.POSITIVE_INFINITY ? LEASE_MS : undefined);
     call.dueAt = maxRunMs === undefined ? request.deadlineAt : Math.min(request.deadlineAt, now + maxRunMs);
     running.start(call, now);
-    if (request.signals.length > 0) for (const signal of request.signals) ports.signals.add(signal, call);
+    if (request.signals.length > 0) for (const signal of request.signals) ports.signals.add(signal, this, call);
     tally.started++;
     const { bus } = ports;
-    if (waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits)
-      tell(ports, name, 'started', id, request, waitedMs ?? 0);
+    call.isTold = waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits;
+    if (call.isTold) tell(ports, name, 'started', id, request, waitedMs ?? 0);
     return call;
   }
 
@@ -91,11 +92,11 @@ export class Flight implements CallHost {
   settle(call: ActiveCall, value: unknown, thrown: boolean): void {
     const { running, ports, tally, incidents, gate, line, name, isShut } = this.#lane;
     const { request } = call;
-    const isTold = call.state === 'running' && ports.bus.wantsCalls;
+    const isTold = call.state === 'running' && (call.isTold || ports.bus.isHeard);
     const isTimed = isTold || gate.plan.maxConcurrent !== undefined;
     const now = isTimed ? this.#lane.readNow() : call.startedAt;
     running.settle(call, now);
-    if (request.signals.length > 0) for (const signal of request.signals) ports.signals.remove(signal, call);
+    if (request.signals.length > 0) for (const signal of request.signals) ports.signals.remove(signal, this, call);
     const verdict = ports.judge(value, thrown);
     tally.settled[verdict.outcome]++;
     if (isTold) {
@@ -145,17 +146,19 @@ export class Flight implements CallHost {
     }
   }
 
-  abortRunning(call: ActiveCall, reason: unknown): (() => void) | undefined {
-    if (call.state !== 'running') return undefined;
+  aborted(calls: ReadonlySet<ActiveCall>, signal: AbortSignal): () => void {
     const { ports, tally, running, gate, name } = this.#lane;
     const now = ports.clock.now();
-    tally.aborted++;
-    if (ports.bus.wantsCalls) {
-      const callMs = now - call.startedAt;
-      tell(ports, name, 'aborted', call.id, call.request, call.waitedMs, { started: true, callMs });
+    for (const call of calls) {
+      if (call.state !== 'running') continue;
+      tally.aborted++;
+      if (ports.bus.wantsCalls) {
+        const callMs = now - call.startedAt;
+        tell(ports, name, 'aborted', call.id, call.request, call.waitedMs, { started: true, callMs });
+      }
+      running.overstay(call, now + gate.plan.leaseGraceMs, now);
+      call.end(signal.reason);
     }
-    running.overstay(call, now + gate.plan.leaseGraceMs, now);
-    call.end(reason);
     return this.#lane.pump;
   }
 

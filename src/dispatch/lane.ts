@@ -47,7 +47,7 @@ export class Lane implements FlightHost, IncidentHost {
     this.entering = new Entering(this.gate);
     this.incidents = new Incidents(this);
     this.#flight = new Flight(this);
-    this.#endings = new Endings(this, (waiter) => this.#gone(waiter), this.pump);
+    this.#endings = new Endings(this, { gone: (waiter) => this.#gone(waiter), pump: this.pump });
     this.#looks = new Looks(this, this.#endings, this.pump);
     this.#watch = new Watch(this);
     const parts = { flight: this.#flight, endings: this.#endings, looks: this.#looks, watch: this.#watch };
@@ -99,7 +99,7 @@ export class Lane implements FlightHost, IncidentHost {
   shut(refusal: Refusal, waiters: boolean): void {
     this.#admission.closed = refusal;
     this.#admission.isDraining = !waiters;
-    if (waiters) for (const waiter of [...this.line]) this.#endings.refuse(waiter, refusal, this.readNow());
+    if (waiters) this.#endings.end(this.line, this.#endings.refusing(refusal, this.readNow()));
     this.#pump();
   }
 
@@ -118,7 +118,7 @@ export class Lane implements FlightHost, IncidentHost {
     const { gate, incidents, running } = this;
     const lane = gate.time.at(now);
     const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
-    const isCalm = !gate.holds.isHeld(now) && incidents.inARow === 0;
+    const isCalm = !gate.holds.isHeld(now) && !gate.isLedgerInForce(now) && incidents.inARow === 0;
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }
 
@@ -160,8 +160,7 @@ export class Lane implements FlightHost, IncidentHost {
   }
 
   #gone(waiter: Waiter): boolean {
-    this.#watch.end(waiter);
-    this.incidents.touch(waiter.request.tool);
+    if (waiter.request.onWait !== undefined) this.#watch.end(waiter);
     return this.#service.gone(waiter);
   }
 }

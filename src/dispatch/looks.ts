@@ -1,9 +1,10 @@
 import { DUE_MS } from '../base/clock.ts';
 import { Projection } from '../model/projection.ts';
 import { isPaused, type LaneCore } from './core.ts';
-import { type Endings, missed } from './endings.ts';
+import { type Endings, mark, missed } from './endings.ts';
 import { paused } from './refusals.ts';
 import { limitOf } from './request.ts';
+import type { Waiter } from './waiter.ts';
 
 /** A look may take this many times its own duration to come again: 1 % of the time at most. */
 const REST = 99;
@@ -77,22 +78,22 @@ export class Looks {
       projection.skip({ ...entering.ahead, count: entering.count - 1 });
     }
     let slackMs = Number.POSITIVE_INFINITY;
+    const marked: Waiter[] = [];
     for (const waiter of line.inOrder()) {
       const limit = limitOf(waiter.request);
       const at = projection.due(waiter.costs);
       const outlook = { at, limitedBy: projection.limitedBy, limit: projection.limit };
-      if (limit === Number.POSITIVE_INFINITY) {
-        if (mayNotWait) {
-          this.#endings.refuse(waiter, paused, now, outlook);
-          continue;
-        }
-      } else if (at > limit + DUE_MS) {
-        this.#endings.refuse(waiter, missed(waiter), now, outlook);
+      const isLimited = limit !== Number.POSITIVE_INFINITY;
+      const refusal = isLimited && at > limit + DUE_MS ? missed(waiter) : !isLimited && mayNotWait ? paused : undefined;
+      if (refusal !== undefined || waiter.ending !== undefined) {
+        if (refusal !== undefined && mark(waiter, this.#endings.refusing(refusal, now, outlook))) marked.push(waiter);
         continue;
-      } else slackMs = Math.min(slackMs, limit - at);
+      }
+      if (isLimited) slackMs = Math.min(slackMs, limit - at);
       projection.start(waiter.costs);
     }
     this.#slackMs = slackMs;
     this.#worsenedMs = 0;
+    this.#endings.leave(marked);
   }
 }

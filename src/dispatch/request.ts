@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts';
 import { InvalidCall } from '../base/errors.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { type Cost, PRIORITIES, type Priority, REQUESTS } from '../base/words.ts';
@@ -57,61 +56,70 @@ export function plainRequest(plan: DownstreamPlan, now: number): Request {
   };
 }
 
-/** Checks a context; throws `InvalidCall` that names the field, what was found and what was expected. */
+/**
+ * Checks a context; throws `InvalidCall` that names the field, what was found and what was expected.
+ * `wallNow` is needed only where the context has a deadline; `defaults`: what a call takes that names no cost.
+ */
 export function readRequest(
   plan: DownstreamPlan,
   context: CallContext,
   extra: readonly AbortSignal[],
-  clock: Clock,
   now: number,
+  wallNow: number,
+  defaults = costsOf(plan, undefined),
 ): Request {
-  const fail = failing(plan, context);
-  const request = plainRequest(plan, now);
-  const deadlineWall = readDeadline(context.deadline, fail);
-  const priority = context.priority ?? plan.priority;
+  const { priority = plan.priority, cost, signal, tool, runId, idempotent, onWait, deadline } = context;
+  const fail: Fail = (field, found, expected) => refuseField(plan, context, field, found, expected);
   const rank = PRIORITIES.indexOf(priority);
   if (rank < 0) fail('priority', priority, `one of ${PRIORITIES.join(', ')}`);
-  for (const field of ['tool', 'runId'] as const) {
-    if (context[field] !== undefined && typeof context[field] !== 'string') fail(field, context[field], 'a text');
-  }
-  if (context.onWait !== undefined && typeof context.onWait !== 'function')
-    fail('onWait', context.onWait, 'a function');
-  if (context.idempotent !== undefined && typeof context.idempotent !== 'boolean') {
-    fail('idempotent', context.idempotent, 'true or false');
-  }
-  const { signal } = context;
+  if (tool !== undefined && typeof tool !== 'string') fail('tool', tool, 'a text');
+  if (runId !== undefined && typeof runId !== 'string') fail('runId', runId, 'a text');
+  if (onWait !== undefined && typeof onWait !== 'function') fail('onWait', onWait, 'a function');
+  if (idempotent !== undefined && typeof idempotent !== 'boolean') fail('idempotent', idempotent, 'true or false');
+  if (signal !== undefined && !isSignal(signal)) fail('signal', signal, 'an AbortSignal');
+  const deadlineWall = deadline === undefined ? Number.POSITIVE_INFINITY : readDeadline(deadline, fail);
   return {
-    ...request,
     priority,
     rank,
-    path: context.runId === undefined ? NO_PATH : context.runId.split('/'),
-    cost: context.cost,
-    costs: context.cost === undefined ? request.costs : costsOf(plan, context.cost, fail),
-    signals: signal === undefined ? extra : [signal, ...extra],
-    tool: context.tool,
-    runId: context.runId,
-    isIdempotent: context.idempotent ?? plan.idempotent,
-    onWait: context.onWait,
+    path: runId === undefined ? NO_PATH : runId.split('/'),
+    cost,
+    costs: cost === undefined ? defaults : costsOf(plan, cost, fail),
+    signals: signal === undefined ? extra : extra.length === 0 ? [signal] : [signal, ...extra],
+    tool,
+    runId,
+    isIdempotent: idempotent ?? plan.idempotent,
+    onWait,
     deadlineWall,
-    deadlineAt: deadlineWall === Number.POSITIVE_INFINITY ? deadlineWall : now + (deadlineWall - clock.wallNow()),
+    deadlineAt: deadline === undefined ? Number.POSITIVE_INFINITY : now + (deadlineWall - wallNow),
+    maxWaitAt: plan.maxWaitMs === undefined ? Number.POSITIVE_INFINITY : now + plan.maxWaitMs,
+    needsPlace: true,
   };
 }
 
 type Fail = (field: string, found: unknown, expected: string) => never;
 
-function failing(plan: DownstreamPlan, context: CallContext): Fail {
-  return (field, found, expected) => {
-    const message = `${plan.name}: ctx.${field}: expected ${expected}, found ${show(found)}`;
-    throw new InvalidCall(message, {
-      downstream: plan.name,
-      tool: typeof context.tool === 'string' ? context.tool : undefined,
-      runId: typeof context.runId === 'string' ? context.runId : undefined,
-    });
-  };
+function refuseField(
+  plan: DownstreamPlan,
+  { tool, runId }: CallContext,
+  field: string,
+  found: unknown,
+  expected: string,
+): never {
+  throw new InvalidCall(`${plan.name}: ctx.${field}: expected ${expected}, found ${show(found)}`, {
+    downstream: plan.name,
+    tool: typeof tool === 'string' ? tool : undefined,
+    runId: typeof runId === 'string' ? runId : undefined,
+  });
+}
+
+/** What `AbortSignal`s of every realm and polyfill have. */
+function isSignal(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { aborted, addEventListener } = value as Partial<AbortSignal>;
+  return typeof aborted === 'boolean' && typeof addEventListener === 'function';
 }
 
 function readDeadline(deadline: unknown, fail: Fail): number {
-  if (deadline === undefined) return Number.POSITIVE_INFINITY;
   const at = deadline instanceof Date ? deadline.getTime() : deadline;
   if (typeof at !== 'number' || Number.isNaN(at)) fail('deadline', deadline, 'epoch milliseconds or a valid Date');
   if (at < YEAR_2001_MS) fail('deadline', deadline, 'epoch milliseconds (a duration? use Date.now() + ...)');

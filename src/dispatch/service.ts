@@ -55,8 +55,13 @@ export class Service {
     if (this.#named !== undefined || entering.count > 0) return;
     const now = at ?? this.#core.readNow();
     const { endings } = this.#parts;
-    if (endings.limited > 0) endings.expire(now - DUE_MS, now);
-    for (let next = line.next(); next !== undefined; next = line.next()) {
+    let isPast = endings.limited === 0 || endings.expire(now - DUE_MS, now);
+    for (let next = line.next(); isPast && next !== undefined; next = line.next()) {
+      if (next.ending !== undefined) {
+        // Of very many that are leaving the rest follow in goes of their own, and pump again.
+        if (!endings.clear(now)) return;
+        continue;
+      }
       if (this.canServe(next, now)) {
         this.#named = next;
         next.wake?.(next);
@@ -64,7 +69,7 @@ export class Service {
       }
       const before = line.length;
       // A start exactly at the limit is in time: only now is it clear that there is none.
-      endings.expire(now + DUE_MS, now);
+      isPast = endings.expire(now + DUE_MS, now);
       if (line.length === before) break;
     }
     this.rearm(now);
@@ -104,10 +109,9 @@ export class Service {
   }
 
   /** A wall clock that has stepped forward brings deadlines nearer; one that has stepped back changes nothing. */
-  stepWall(now: number): void {
+  stepWall(now: number, wallNow: number): void {
     const { line, ports } = this.#core;
     const { endings, flight, looks } = this.#parts;
-    const wallNow = ports.clock.wallNow();
     const offset = wallNow - now;
     // A pause between the two readings looks like a step; read the other way round it looks like none.
     const hasStepped = offset > this.#wallOffset + STEP_MS && wallNow - ports.clock.now() > this.#wallOffset + STEP_MS;
@@ -130,7 +134,7 @@ export class Service {
   #ring(): void {
     const now = this.#core.readNow();
     const { flight, looks, watch } = this.#parts;
-    this.stepWall(now);
+    this.stepWall(now, this.#core.ports.clock.wallNow());
     flight.endOverdue(now);
     looks.lookIfDue();
     watch.tick(now);
@@ -154,9 +158,9 @@ export class Service {
       const detail = `All ${gate.plan.maxConcurrent} places are held, no call has settled for the whole lease grace, and ${line.length} calls wait.`;
       incidents.notice('LaneStalled', detail);
     }
-    for (const waiter of [...line]) {
-      const isUnlimited = limitOf(waiter.request) === Number.POSITIVE_INFINITY;
-      if (isUnlimited && waiter.request.needsPlace) this.#parts.endings.refuse(waiter, laneStalled, now);
-    }
+    const stuck = [...line].filter(
+      ({ request }) => request.needsPlace && limitOf(request) === Number.POSITIVE_INFINITY,
+    );
+    this.#parts.endings.end(stuck, this.#parts.endings.refusing(laneStalled, now));
   }
 }

@@ -1,11 +1,11 @@
-/** What an abort ends: a waiter or a running call. */
-export interface Abortable {
-  /** Marks it as ended; must not hand anything out yet. Returns what to do once all are marked. */
-  readonly abortedBy: (reason: unknown) => (() => void) | undefined;
+/** Whose calls an abort ends: a lane's waiters, or its running calls. */
+export interface AbortOwner<T> {
+  /** All of these end now, with the signal's reason. Returns what to do once everybody has left. */
+  readonly aborted: (items: ReadonlySet<T>, signal: AbortSignal) => () => void;
 }
 
 interface Group {
-  readonly targets: Set<Abortable>;
+  readonly owners: Map<AbortOwner<never>, Set<unknown>>;
   readonly listener: () => void;
 }
 
@@ -13,37 +13,37 @@ interface Group {
 export class SignalHub {
   readonly #groups = new Map<AbortSignal, Group>();
 
-  add(signal: AbortSignal, target: Abortable): void {
+  add<T>(signal: AbortSignal, owner: AbortOwner<T>, item: T): void {
     let group = this.#groups.get(signal);
     if (group === undefined) {
-      const targets = new Set<Abortable>();
-      group = { targets, listener: () => this.#abort(signal, targets) };
+      group = { owners: new Map(), listener: () => this.#abort(signal) };
       this.#groups.set(signal, group);
       signal.addEventListener('abort', group.listener);
     }
-    group.targets.add(target);
+    const items = group.owners.get(owner);
+    if (items === undefined) group.owners.set(owner, new Set([item]));
+    else items.add(item);
   }
 
-  remove(signal: AbortSignal, target: Abortable): void {
+  remove<T>(signal: AbortSignal, owner: AbortOwner<T>, item: T): void {
     const group = this.#groups.get(signal);
-    if (group === undefined || !group.targets.delete(target) || group.targets.size > 0) return;
+    const items = group?.owners.get(owner);
+    if (group === undefined || items === undefined) return;
+    items.delete(item);
+    if (items.size > 0) return;
+    group.owners.delete(owner);
+    if (group.owners.size > 0) return;
     signal.removeEventListener('abort', group.listener);
     this.#groups.delete(signal);
   }
 
-  /** Signals listened to. */
-  get size(): number {
-    return this.#groups.size;
-  }
-
   /** First everybody leaves, then the lanes go on: none of those concerned can start any more. */
-  #abort(signal: AbortSignal, targets: Set<Abortable>): void {
-    const after = new Set<() => void>();
-    for (const target of [...targets]) {
-      const then = target.abortedBy(signal.reason);
-      if (then !== undefined) after.add(then);
-      this.remove(signal, target);
-    }
+  #abort(signal: AbortSignal): void {
+    const group = this.#groups.get(signal);
+    if (group === undefined) return;
+    signal.removeEventListener('abort', group.listener);
+    this.#groups.delete(signal);
+    const after = [...group.owners].map(([owner, items]) => owner.aborted(items as never, signal));
     for (const then of after) then();
   }
 }

@@ -4,6 +4,7 @@ import type { Waiter } from './waiter.ts';
 const SLICE_MS = 10;
 /** Between two looks at the clock; those woken run their own code in between. */
 const BATCH = 128;
+const CROWD = 1_000;
 
 /**
  * Hands the endings of many waiters out in slices of at most 10 ms, so that a mass ending never holds up
@@ -17,6 +18,18 @@ export class Slices {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** What a waiter that has ended is rejected with. In a crowd without a stack: ten thousand equal ones help nobody. */
+  reasonOf(waiter: Waiter): unknown {
+    if (this.#pending.length < CROWD) return waiter.ending?.reasonOf(waiter);
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    try {
+      return waiter.ending?.reasonOf(waiter);
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
   }
 
   push(waiter: Waiter): void {

@@ -25,7 +25,7 @@ export class Waiter {
   declare readonly since: number;
   declare leaf: Leaf;
   declare isInLine: boolean;
-  /** Set once the call is over without having started. */
+  /** Set once it is certain that the call will not start; it may still be in line for some milliseconds. */
   declare ending: Ending | undefined;
   /** Hands the waiter its turn, or its ending. */
   declare wake: ((waiter: Waiter) => void) | undefined;
@@ -44,8 +44,13 @@ export class Waiter {
   }
 }
 
-/**
- * Why a waiter never started. The error is made only when it is handed out: ten thousand stack traces in
- * one turn would hold up the event loop.
- */
-export type Ending = (waiter: Waiter) => unknown;
+/** Why waiters never started: one object for all that end for the same reason at the same time. */
+export interface Ending {
+  /**
+   * What the caller is rejected with. Made only when it is handed out: ten thousand errors in one turn
+   * would hold up the event loop.
+   */
+  readonly reasonOf: (waiter: Waiter) => unknown;
+  /** Counts it and tells whoever listens, when it leaves the line. */
+  readonly tell: (waiter: Waiter) => void;
+}

@@ -67,7 +67,7 @@ export class Gate {
       at = spaced;
       this.#limitIs('interval');
     }
-    const isLedgerInForce = now < this.#ledgerUntil;
+    const isLedgerInForce = this.isLedgerInForce(now);
     for (let i = 0; i < costs.length; i++) {
       const cost = costs[i]!;
       if (cost <= 0) continue;
@@ -178,6 +178,11 @@ export class Gate {
     const longest = Math.max(0, ...plan.quotas.map((quota) => quota.windowMs));
     this.#ledgerUntil = Math.max(this.#ledgerUntil, now + longest);
     this.plan = plan;
+  }
+
+  /** After a refund and after a change of policy levels alone do not keep the window rule: history counts too. */
+  isLedgerInForce(now: number): boolean {
+    return now < this.#ledgerUntil;
   }
 
   /** Milliseconds that must lie between a start now and the one before it. */
