@@ -18,9 +18,9 @@ export async function closeAll(
   const refusal = closed('dispatcher');
   for (const downstream of downstreams.values()) downstream.shut(refusal, options.drain !== true);
   await atRest(composition, within);
-  for (const downstream of downstreams.values()) downstream.shut(refusal, true);
+  for (const lane of composition.lanes()) lane.shut(refusal, true, true);
   const after = count(composition);
-  for (const downstream of downstreams.values()) downstream.dispose();
+  for (const lane of composition.lanes()) lane.dispose();
   await desk.close(Math.max(0, within - (clock.now() - from)));
   telemetry.close();
   return {
@@ -35,9 +35,7 @@ export async function closeAll(
 /** Resolves when nothing waits or runs any more, or when the time is up. */
 function atRest(composition: Composition, within: number): Promise<void> {
   const isAtRest = (): boolean => {
-    for (const downstream of composition.downstreams.values()) {
-      for (const lane of downstream.lanes()) if (!lane.isAtRest) return false;
-    }
+    for (const lane of composition.lanes()) if (!lane.isAtRest) return false;
     return true;
   };
   if (isAtRest() || within === 0) return Promise.resolve();
@@ -53,12 +51,10 @@ function atRest(composition: Composition, within: number): Promise<void> {
 
 function count(composition: Composition): { settled: number; refused: number; running: number } {
   const sums = { settled: 0, refused: 0, running: 0 };
-  for (const downstream of composition.downstreams.values()) {
-    for (const { tally, running } of downstream.lanes()) {
-      sums.refused += tally.refused.get('DISPATCHER_CLOSED') ?? 0;
-      sums.running += running.inFlight + running.orphaned;
-      for (const settled of Object.values(tally.settled)) sums.settled += settled;
-    }
+  for (const { tally, running } of composition.lanes()) {
+    sums.refused += tally.refused.get('DISPATCHER_CLOSED') ?? 0;
+    sums.running += running.inFlight + running.orphaned;
+    for (const settled of Object.values(tally.settled)) sums.settled += settled;
   }
   return sums;
 }

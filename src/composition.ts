@@ -5,14 +5,14 @@ import { type Clock, createSystemClock } from './base/clock.ts';
 import { type AdmissionError, DispatcherClosed, InvalidCall, PolicyError, UnknownDownstream } from './base/errors.ts';
 import type { DownstreamPlan, PolicyPlan } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
+import { messageOf, show } from './base/text.ts';
 import type { Classifier, Judge } from './base/verdict.ts';
 import type { ClosingReport, DispatcherOptions } from './contract.ts';
-import type { CallContext } from './dispatch/context.ts';
 import { Downstream } from './dispatch/downstream.ts';
+import type { Lane } from './dispatch/lane.ts';
 import type { LanePorts } from './dispatch/ports.ts';
 import { readDownstream } from './dispatch/reading.ts';
 import { closed } from './dispatch/refusals.ts';
-import { show } from './dispatch/request.ts';
 import { SignalHub } from './dispatch/signals.ts';
 import { Slices } from './dispatch/slices.ts';
 import { createJudge } from './feedback/judge.ts';
@@ -36,6 +36,8 @@ export class Composition {
   readonly desk: AlertDesk;
   readonly telemetry: Telemetry;
   readonly downstreams = new Map<string, Downstream>();
+  /** Unregistered, with calls that still run. */
+  readonly retired = new Set<Downstream>();
   isClosed = false;
   /** Set once it is being closed. */
   closing: Promise<ClosingReport> | undefined;
@@ -76,7 +78,7 @@ export class Composition {
       random,
       nextCallId: () => ++this.#callId,
       nextIncidentId: () => `${instance}-i${++this.#incidentId}`,
-      rested: () => this.onRest(),
+      rested: () => this.#rested(),
       bornAt: clock.now(),
     };
     for (const one of plan.downstreams.values()) this.downstreams.set(one.name, this.#make(one));
@@ -90,24 +92,23 @@ export class Composition {
   find(name: string): Downstream {
     const downstream = this.downstreams.get(name);
     if (downstream !== undefined && !this.isClosed) return downstream;
-    if (this.isClosed) throw new DispatcherClosed(`${name}: refused, the dispatcher is closed.`, { downstream: name });
-    throw this.#unknown([name]);
+    if (!this.isClosed) throw this.#unknown([name]);
+    throw new DispatcherClosed(`${show(name)}: refused, the dispatcher is closed.`, { downstream: plainName(name) });
   }
 
   /** Tells of a call that never came as far as a lane. */
-  turnedAway(downstream: string, error: AdmissionError, ctx: CallContext | undefined): void {
+  turnedAway({ downstream, code, tool, runId }: AdmissionError): void {
     if (!this.bus.wantsWaits) return;
-    const { code } = error;
     this.bus.emit({
       at: this.clock.wallNow(),
-      downstream: String(downstream),
+      downstream,
       type: 'refused',
       callId: ++this.#callId,
-      priority: ctx?.priority ?? 'normal',
+      priority: 'normal',
       waitedMs: 0,
       code,
-      ...(typeof ctx?.tool === 'string' ? { tool: ctx.tool } : {}),
-      ...(typeof ctx?.runId === 'string' ? { runId: ctx.runId } : {}),
+      ...(tool === undefined ? {} : { tool }),
+      ...(runId === undefined ? {} : { runId }),
     });
   }
 
@@ -135,7 +136,9 @@ export class Composition {
     const downstream = this.find(name);
     const changes = diffDownstream(name, downstream.plan, undefined);
     this.downstreams.delete(name);
+    this.retired.add(downstream);
     downstream.shut(closed('lane'), true);
+    this.#rested();
     this.#hash = undefined;
     this.#tellChanges(name, changes);
   }
@@ -160,6 +163,17 @@ export class Composition {
     return this.#hash;
   }
 
+  /** All lanes, those of unregistered downstreams too as long as a call runs in them. */
+  *lanes(): IterableIterator<Lane> {
+    for (const downstream of this.downstreams.values()) yield* downstream.lanes();
+    for (const downstream of this.retired) yield* downstream.lanes();
+  }
+
+  #rested(): void {
+    for (const downstream of this.retired) if (downstream.isAtRest) this.retired.delete(downstream);
+    this.onRest();
+  }
+
   #tellChanges(downstream: string, changes: ReturnType<typeof diffDownstream>): void {
     if (!this.bus.wantsCalls) return;
     this.bus.emit({ at: this.clock.wallNow(), downstream, type: 'policy-changed', changes, hash: this.hash });
@@ -176,7 +190,7 @@ export class Composition {
       classify: this.#classifier(plan),
       wallNow: () => this.clock.wallNow(),
       onClassifierFailure: (error) => {
-        const detail = error instanceof Error ? error.message : String(error);
+        const detail = messageOf(error);
         this.bus.emit({ at: this.clock.wallNow(), downstream: plan.name, type: 'classifier-failed', detail });
       },
     });
@@ -205,13 +219,13 @@ export class Composition {
     const listed = known.slice(0, MOST_LISTED).join(', ');
     const more = known.length > MOST_LISTED ? ` and ${known.length - MOST_LISTED} more` : '';
     const told = missing.map((name) => {
-      const near = nearest(String(name), known);
+      const near = nearest(plainName(name), known);
       return near === undefined ? show(name) : `${show(name)} (did you mean ${show(near)}?)`;
     });
     const declared = known.length === 0 ? 'None is declared.' : `Declared are: ${listed}${more}.`;
     const what = missing.length === 1 ? 'unknown downstream' : 'unknown downstreams';
     return new UnknownDownstream(`${what} ${told.join(', ')}. ${declared}`, {
-      downstream: String(missing[0]),
+      downstream: plainName(missing[0]),
     });
   }
 
@@ -235,6 +249,11 @@ export class Composition {
       ...(environment === undefined ? {} : { environment }),
     };
   }
+}
+
+/** A name for messages and events, whatever was given as one. */
+function plainName(name: unknown): string {
+  return typeof name === 'string' ? name : show(name);
 }
 
 /** Checks what `callDownstream` is given to run. */

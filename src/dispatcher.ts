@@ -1,18 +1,21 @@
 import { DURATION_FORM, parseDuration } from './base/duration.ts';
 import { InvalidCall, isAdmissionError } from './base/errors.ts';
+import { show } from './base/text.ts';
 import { closeAll } from './closing.ts';
 import { Composition, checkFunction } from './composition.ts';
-import type { Dispatcher, DispatcherOptions } from './contract.ts';
+import type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
 import type { Fn } from './dispatch/admission.ts';
 import type { Call, CallContext, Lease } from './dispatch/context.ts';
 import { type Forecast, type ForecastAsk, forecast } from './dispatch/forecast.ts';
 import type { Lane } from './dispatch/lane.ts';
-import { readRequest, show } from './dispatch/request.ts';
+import { readRequest } from './dispatch/request.ts';
 import { mergeContexts, NO_SCOPE, type Scope, scopeWithin } from './dispatch/scope.ts';
 import { judgeReport } from './feedback/judge.ts';
 import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
 
 export type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
+
+const LONGEST_PAUSE_MS = 366 * 86_400_000;
 
 /** The names of a policy's downstreams, as far as the compiler knows them. */
 export type NamesOf<P extends PolicyInput> = keyof P['downstreams'] & string;
@@ -45,18 +48,17 @@ class Face implements Dispatcher {
 
   readonly callDownstream = (downstream: string, fn: (call: Call) => unknown, ctx?: CallContext): Promise<never> => {
     try {
-      checkFunction(fn, downstream);
-      return this.#call(downstream, fn, ctx) as Promise<never>;
+      return this.#call(downstream, fn, ctx, true) as Promise<never>;
     } catch (error) {
-      return this.#turnedAway(downstream, error, ctx);
+      return this.#turnedAway(error);
     }
   };
 
   readonly acquire = (downstream: string, ctx?: CallContext): Promise<Lease> => {
     try {
-      return this.#call(downstream, undefined, ctx) as Promise<Lease>;
+      return this.#call(downstream, undefined, ctx, false) as Promise<Lease>;
     } catch (error) {
-      return this.#turnedAway(downstream, error, ctx);
+      return this.#turnedAway(error);
     }
   };
 
@@ -65,17 +67,19 @@ class Face implements Dispatcher {
     outcome: unknown,
     when?: { readonly startedAt?: number | undefined },
   ): void => {
-    const { lane, ports } = this.#composition.find(downstream);
+    const found = this.#composition.find(downstream);
+    const account = this.#scope.context?.account;
+    const lane = account === undefined ? found.lane : found.laneOf(account);
     const startedAt = when?.startedAt;
     if (startedAt !== undefined && !Number.isFinite(startedAt)) {
       throw invalid(downstream, 'startedAt', startedAt, 'epoch milliseconds');
     }
-    lane.report(judgeReport(ports.judge, outcome), startedAt);
+    lane.report(judgeReport(found.ports.judge, outcome), startedAt);
   };
 
-  readonly forecast = (downstream: string, ask: ForecastAsk = {}): Forecast => {
-    const { lane } = this.#composition.find(downstream);
-    const { calls = 1, ...context } = ask;
+  readonly forecast = (downstream: string, ask?: ForecastAsk): Forecast => {
+    const lane = this.#composition.find(downstream).peek(this.#scope.context?.account);
+    const { calls = 1, ...context } = ask ?? {};
     if (!Number.isSafeInteger(calls) || calls < 1)
       throw invalid(downstream, 'calls', calls, 'a whole number, 1 or more');
     const { clock } = this.#composition;
@@ -85,7 +89,10 @@ class Face implements Dispatcher {
     return forecast(lane, request, calls, now);
   };
 
-  readonly with = (ctx: CallContext): Dispatcher => new Face(this.#composition, scopeWithin(this.#scope, ctx));
+  readonly with = (ctx: CallContext): Dispatcher => {
+    if (!isContext(ctx)) throw invalid('with', 'ctx', ctx, 'an object');
+    return new Face(this.#composition, scopeWithin(this.#scope, ctx));
+  };
 
   readonly wrap = <A extends unknown[], T>(
     downstream: string,
@@ -93,7 +100,10 @@ class Face implements Dispatcher {
     ctxOf?: (...args: A) => CallContext,
   ): ((...args: A) => Promise<Awaited<T>>) => {
     checkFunction(fn, downstream);
-    return async (...args) => this.callDownstream(downstream, () => fn(...args), ctxOf?.(...args));
+    const { callDownstream } = this;
+    return async function (this: unknown, ...args) {
+      return callDownstream(downstream, () => fn.apply(this, args), ctxOf?.apply(this, args));
+    };
   };
 
   readonly names = (): string[] => [...this.#composition.downstreams.keys()];
@@ -113,7 +123,9 @@ class Face implements Dispatcher {
   ): void => {
     const found = this.#composition.find(downstream);
     const ms = parseDuration(options?.for);
-    if (ms === undefined) throw invalid(downstream, 'for', options?.for, DURATION_FORM);
+    if (ms === undefined || ms > LONGEST_PAUSE_MS) {
+      throw invalid(downstream, 'for', options?.for, `${DURATION_FORM}; 366 days at most`);
+    }
     found.pause(ms, options.reason);
   };
 
@@ -126,33 +138,49 @@ class Face implements Dispatcher {
 
   readonly flush = (): Promise<void> => this.#composition.desk.flush();
 
-  readonly close: Dispatcher['close'] = (options = {}) => {
-    const { within } = options;
+  readonly close: Dispatcher['close'] = (options) => {
+    const { within } = options ?? {};
     if (within !== undefined && parseDuration(within) === undefined) {
-      return Promise.reject(invalid('', 'within', within, DURATION_FORM));
+      return Promise.reject(invalid('close', 'within', within, DURATION_FORM));
     }
-    this.#composition.closing ??= closeAll(this.#composition, options);
-    return this.#composition.closing;
+    const composition = this.#composition;
+    if (composition.closing !== undefined) return composition.closing;
+    let begin!: (report: Promise<ClosingReport>) => void;
+    // Known before it begins: a listener that closes when it hears of a refusal gets the same one.
+    composition.closing = new Promise((resolve) => {
+      begin = resolve;
+    });
+    begin(closeAll(composition, options ?? {}));
+    return composition.closing;
   };
 
   readonly [Symbol.asyncDispose] = async (): Promise<void> => {
     await this.close();
   };
 
-  #turnedAway(downstream: string, error: unknown, ctx: CallContext | undefined): Promise<never> {
-    if (isAdmissionError(error)) this.#composition.turnedAway(downstream, error, ctx);
+  #turnedAway(error: unknown): Promise<never> {
+    if (isAdmissionError(error)) this.#composition.turnedAway(error);
     return Promise.reject(error);
   }
 
-  #call(name: string, fn: Fn, ctx: CallContext | undefined): Promise<unknown> {
+  #call(name: string, fn: Fn, ctx: CallContext | undefined, needsFn: boolean): Promise<unknown> {
     const scope = this.#scope;
     const downstream = this.#composition.find(name);
-    const context = scope.context === undefined ? (ctx ?? undefined) : mergeContexts(scope.context, ctx);
-    if (context !== undefined && typeof context !== 'object') throw invalid(name, 'ctx', context, 'an object');
+    const own = ctx ?? undefined;
+    if (own !== undefined && !isContext(own)) throw invalid(name, 'ctx', own, 'an object');
+    const context = scope.context === undefined ? own : mergeContexts(scope.context, own);
+    // What is wrong with a call that nobody wants any more does not matter.
+    if (context?.signal?.aborted === true) return downstream.lane.call(fn, context, scope.signals);
+    if (needsFn) checkFunction(fn, name);
     const account = context?.account;
     const lane: Lane = account === undefined ? downstream.lane : downstream.laneOf(account);
     return lane.call(fn, context, scope.signals);
   }
+}
+
+/** Anything that fields can be read from; a list or a Map is a mistake. */
+function isContext(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Map);
 }
 
 function invalid(downstream: string, field: string, found: unknown, expected: string): InvalidCall {

@@ -1,4 +1,5 @@
 import type { DispatcherEvent } from './events.ts';
+import { guarded, messageOf } from './text.ts';
 
 export type Listener = (event: DispatcherEvent) => void;
 
@@ -67,20 +68,23 @@ export class EventBus {
 
   emit(event: DispatcherEvent): void {
     const tap = this.#tap;
-    if (tap !== undefined) this.#guard(() => tap.take(event), event);
+    if (tap !== undefined)
+      guarded(
+        () => tap.take(event),
+        (error) => this.#failed(error, event),
+      );
     if (this.#listeners.length === 0) return;
     const ids = tap?.traceOf(event);
     const told = ids === undefined ? event : { ...event, ...ids };
-    for (const listener of this.#listeners) this.#guard(() => listener(told), event);
+    for (const listener of this.#listeners)
+      guarded(
+        () => listener(told),
+        (error) => this.#failed(error, event),
+      );
   }
 
-  #guard(run: () => void, event: DispatcherEvent): void {
-    try {
-      run();
-    } catch (error) {
-      if (event.type === 'listener-failed') return;
-      const detail = error instanceof Error ? error.message : String(error);
-      this.emit({ at: this.#wallNow(), downstream: event.downstream, type: 'listener-failed', detail });
-    }
+  #failed(error: unknown, { type, downstream }: DispatcherEvent): void {
+    if (type === 'listener-failed') return;
+    this.emit({ at: this.#wallNow(), downstream, type: 'listener-failed', detail: messageOf(error) });
   }
 }

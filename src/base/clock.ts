@@ -53,6 +53,7 @@ export function createSystemClock(): Clock {
     fire();
   };
   const arm = (slot: Slot, delayMs: number): void => {
+    slot.ringsAt = performance.now() + delayMs;
     slot.handle = setTimeout(ring, delayMs, slot);
   };
   const keepAliveTimer = (delayMs: number, fire: () => void): (() => void) => {

@@ -1,3 +1,4 @@
+import { show } from './text.ts';
 import type { LimitedBy } from './words.ts';
 
 /** Every code an `AdmissionError` can carry. */
@@ -186,6 +187,12 @@ export class PolicyError extends AdmissionError {
     super('INVALID_POLICY', `${where}: ${count}\n${lines.join('\n')}`, { downstream: '' });
     this.problems = problems;
   }
+
+  /** Plain JSON: what was found is shown, not copied. */
+  override toJSON(): object {
+    const problems = this.problems.map((problem) => ({ ...problem, found: show(problem.found) }));
+    return { ...super.toJSON(), problems };
+  }
   static {
     named(this, 'PolicyError');
   }
@@ -200,5 +207,10 @@ export class PolicyError extends AdmissionError {
  * }
  */
 export function isAdmissionError(value: unknown): value is AdmissionError {
-  return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
+  try {
+    return typeof value === 'object' && value !== null && (value as { [BRAND]?: unknown })[BRAND] === true;
+  } catch {
+    // A revoked proxy is nobody's error.
+    return false;
+  }
 }

@@ -99,6 +99,11 @@ export class ActiveCall implements Call {
     return (fn) => this.host.nested(this, fn);
   }
 
+  /** Why it was ended before it settled. */
+  get reason(): unknown {
+    return this.ended?.reason;
+  }
+
   /** The caller gets its answer now, whatever `fn` does. */
   end(reason: unknown): void {
     this.ended = { reason };

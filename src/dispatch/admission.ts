@@ -73,7 +73,10 @@ export class Admission {
     return this.#admit(fn, request, now);
   }
 
-  /** A nested call runs in its outer call's place, while that holds one, and within its limits; it takes its own permit. */
+  /**
+   * A nested call runs in its outer call's place, while that holds one, and within its limits; it takes its
+   * own permit. Several at a time are not kept apart: one that was made within another would wait for itself.
+   */
   nest(outer: ActiveCall, fn: () => unknown): Promise<unknown> {
     const now = this.#core.readNow();
     const { maxWaitMs } = this.#core.gate.plan;
@@ -101,7 +104,10 @@ export class Admission {
   #admit(fn: Fn, request: Request, at: number | undefined): Promise<unknown> {
     const core = this.#core;
     core.tally.calls++;
-    if (this.closed !== undefined) return refuse(core, request, this.closed, core.readNow());
+    // Nested calls are part of a call that may finish.
+    if (this.closed !== undefined && request.rank !== NESTED_RANK) {
+      return refuse(core, request, this.closed, core.readNow());
+    }
     // What could start at the last reading can start now, unless a hold has come since: then it was read.
     if (at === undefined && this.#canEnter(request, core.lastNow)) return this.#run(fn, request, undefined);
     const now = at ?? core.readNow();
@@ -158,13 +164,14 @@ export class Admission {
     const expected = isAsked ? (known ?? expect(core, request, now)) : undefined;
     const latest = isLimited ? this.#latest(expected!, request, now) : 0;
     const waiter = new Waiter(request, ports.nextCallId(), now, line.leafFor(request), fn);
+    // Before anybody is told of it: whoever is may make room for it.
+    const promise = this.#gateOf(waiter);
     line.push(waiter);
     endings.watch(waiter);
     if (isLimited) looks.arrived(limit - latest);
     if (expected !== undefined && !expected.isLast && endings.limited > 0) looks.worsen(this.#delayMs(request.costs));
     if (isTold || request.onWait !== undefined) this.#tellQueued(waiter, expected!, isTold, now);
-    const promise = this.#gateOf(waiter);
-    if (line.next() === waiter) this.#service.pump();
+    if (this.#service.next() === waiter) this.#service.pump();
     else if (limit < this.#service.ringsAt) this.#service.rearm(now);
     return promise;
   }
@@ -204,24 +211,31 @@ export class Admission {
   async #run(fn: Fn, request: Request, waiter: Waiter | undefined): Promise<unknown> {
     const core = this.#core;
     let { costs } = waiter ?? request;
+    let other: Promise<unknown> | undefined;
+    let now: number;
     if (waiter === undefined) {
-      const { plan } = core.gate;
+      const { plan, revision } = core.gate;
       core.entering.add(costs, request.needsPlace);
       await undefined;
       core.entering.remove(costs, request.needsPlace);
+      now = core.readNow();
       if (plan !== core.gate.plan) costs = costsOf(core.gate.plan, request.cost);
+      // Of a call without limits only what has changed in the lane needs another look.
+      const isSure = request === this.#plain && revision === core.gate.revision && this.closed === undefined;
+      if (!isSure) other = this.#notNow(fn, request, costs, now);
+    } else {
+      now = core.readNow();
+      other = this.#notYet(waiter, now);
     }
-    const now = core.readNow();
-    const other = waiter === undefined ? this.#notNow(fn, request, costs, now) : this.#notYet(waiter, now);
     if (other !== undefined) return other;
     const id = waiter === undefined ? core.ports.nextCallId() : waiter.seq;
     const waitedMs = waiter === undefined ? undefined : now - waiter.since;
     const { flight } = this.#parts;
-    const call = flight.begin(request, waiter?.costs ?? costs, id, waitedMs, now, fn === undefined);
+    const call = flight.begin(request, costs, id, waitedMs, now, fn === undefined);
     // Nothing waits and nothing is set: there is nothing to do for the next one.
     const isIdle = core.line.length === 0 && Math.min(call.dueAt, this.#service.ringsAt) === Number.POSITIVE_INFINITY;
     if (!isIdle) this.#service.pump(now);
-    if (fn === undefined) return call;
+    if (fn === undefined) return call.state === 'running' ? call : flight.neverRan(call);
     if (call.dueAt !== Number.POSITIVE_INFINITY || request.signals.length > 0) return flight.runBounded(call, fn);
     let value: unknown;
     try {
@@ -237,7 +251,7 @@ export class Admission {
   /** What becomes of a call that was to start at once and cannot: undefined if it can. */
   #notNow(fn: Fn, request: Request, costs: readonly number[], now: number): Promise<unknown> | undefined {
     const core = this.#core;
-    const refusal = this.isDraining ? undefined : this.closed;
+    const refusal = this.isDraining || request.rank === NESTED_RANK ? undefined : this.closed;
     const aborted = request.signals.length === 0 ? undefined : request.signals.find((signal) => signal.aborted);
     const isLate = now > request.deadlineAt + TURN_MS;
     const hasPlace = !request.needsPlace || freePlaces(core) > 0;

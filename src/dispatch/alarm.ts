@@ -17,9 +17,12 @@ export class Alarm {
     return this.#at;
   }
 
-  /** Sets it for an instant; Infinity: not at all. */
+  /**
+   * Sees to it that it rings at an instant or before; Infinity: not at all. One that is set for earlier
+   * stays: it rings once for nothing, which costs less than setting it anew for every call.
+   */
   set(at: number, now: number): void {
-    if (at === this.#at) return;
+    if (this.#at <= at && this.#at > now && at !== Number.POSITIVE_INFINITY) return;
     this.clear();
     if (at === Number.POSITIVE_INFINITY) return;
     this.#at = at;

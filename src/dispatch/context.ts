@@ -30,7 +30,10 @@ export interface CallContext {
 
 /** What `fn` is given. */
 export interface Call {
-  /** Runs a nested call of the same downstream in this call's place; it still takes its permit. */
+  /**
+   * Runs a nested call of the same downstream in this call's place; it still takes its permit. Several at
+   * a time share that one place: make them one after another where `maxConcurrent` must hold for them too.
+   */
   readonly run: <T>(fn: () => T) => Promise<Awaited<T>>;
   readonly downstream: string;
   /** Milliseconds that the call has waited in the lane. */

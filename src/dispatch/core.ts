@@ -25,7 +25,7 @@ export interface LaneCore {
 
 /** With more than `pauseAbove` left of it, a hold is a pause. */
 export function isPaused(gate: Gate, now: number): boolean {
-  return gate.holds.until - now > gate.plan.pauseAboveMs;
+  return gate.heldUntil - now > gate.plan.pauseAboveMs;
 }
 
 /** Places that are free, Infinity where none are counted. */

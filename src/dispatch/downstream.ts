@@ -1,15 +1,19 @@
 import { InvalidCall } from '../base/errors.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
+import { show } from '../base/text.ts';
 import { Lane } from './lane.ts';
 import type { LanePorts } from './ports.ts';
 import { type Refusal, tooManyAccounts } from './refusals.ts';
-import { plainRequest, show } from './request.ts';
+import { plainRequest } from './request.ts';
+import { Tally } from './tally.ts';
 
 /** One downstream: its own lane, and one more for each account whose quota is counted apart. */
 export class Downstream {
   plan: DownstreamPlan;
   readonly lane: Lane;
   readonly ports: LanePorts;
+  /** What the lanes counted that are not kept any more. */
+  readonly forgotten = new Tally();
   readonly #accounts = new Map<string, Lane>();
   #pausedUntil = 0;
   #pauseReason: string | undefined;
@@ -76,13 +80,24 @@ export class Downstream {
     for (const lane of this.lanes()) lane.shut(refusal, waiters);
   }
 
-  dispose(): void {
-    for (const lane of this.lanes()) lane.dispose();
+  get isAtRest(): boolean {
+    for (const lane of this.lanes()) if (!lane.isAtRest) return false;
+    return true;
+  }
+
+  /** The lane of an account for a look at it: one that does not exist yet is not kept. */
+  peek(account: string | undefined): Lane {
+    if (account === undefined) return this.lane;
+    return this.#accounts.get(account) ?? new Lane(this.plan, this.ports);
   }
 
   /** Lets go of the lanes that know nothing worth keeping; throws where there is none. */
   #forget(): void {
-    for (const [account, lane] of this.#accounts) if (lane.isForgettable) this.#accounts.delete(account);
+    for (const [account, lane] of this.#accounts) {
+      if (!lane.isForgettable) continue;
+      this.forgotten.add(lane.tally);
+      this.#accounts.delete(account);
+    }
     if (this.#accounts.size < this.plan.maxAccounts) return;
     const { clock } = this.ports;
     throw tooManyAccounts(this.plan.maxAccounts).make({

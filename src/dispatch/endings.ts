@@ -1,5 +1,5 @@
 import type { Outlook } from '../model/projection.ts';
-import type { LaneCore } from './core.ts';
+import { freePlaces, type LaneCore } from './core.ts';
 import { Heap } from './heap.ts';
 import { deadlineMissed, type Refusal, waitTooLong } from './refusals.ts';
 import { limitOf } from './request.ts';
@@ -118,7 +118,7 @@ export class Endings implements AbortOwner<Waiter> {
   clear(now: number): boolean {
     const { line, ports } = this.#core;
     for (let count = 1; ; count++) {
-      const next = line.next();
+      const next = line.next(freePlaces(this.#core) > 0);
       if (next?.ending === undefined) return true;
       this.leaveNow(next);
       if (count % BATCH === 0 && ports.clock.now() > now + SLICE_MS) return false;

@@ -62,7 +62,7 @@ export function shown(
 }
 
 function firstCosts(core: LaneCore, own: Costs): Costs {
-  return core.entering.count > 0 ? core.entering.first : (core.line.next()?.costs ?? own);
+  return core.entering.count > 0 ? core.entering.first : (core.line.next(freePlaces(core) > 0)?.costs ?? own);
 }
 
 function plus(a: Ahead, b: Ahead): Ahead {

@@ -32,6 +32,7 @@ export class Fifo<T> {
 
   /** The oldest member. */
   head(): T | undefined {
+    if (this.#listed === 0) return undefined;
     for (;;) {
       const { items, next } = this.#first;
       for (; this.#offset < items.length; this.#offset++, this.#listed--) {

@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { isError } from '../base/text.ts';
 import type { Cost } from '../base/words.ts';
 import { ActiveCall, ActiveLease, type CallHost } from './active.ts';
 import type { LaneCore } from './core.ts';
@@ -68,6 +69,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   /** Runs `fn` so that its caller can be answered before it settles. */
   runBounded(call: ActiveCall, fn: (call: ActiveCall) => unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      if (call.state !== 'running') return resolve(this.neverRan(call));
       call.reject = reject;
       const done = (value: unknown): void => {
         this.settle(call, value, false);
@@ -84,8 +86,16 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
         failed(error);
         return;
       }
-      Promise.resolve(result).then(done, failed);
+      // Not `Promise.resolve`: that reads a property of a promise, which may throw.
+      new Promise((settle) => settle(result)).then(done, failed);
     });
+  }
+
+  /** A listener of its start has ended the call: `fn` does not run, the place comes back. */
+  neverRan(call: ActiveCall): Promise<never> {
+    const { reason } = call;
+    this.settle(call, reason, true);
+    return Promise.reject(reason);
   }
 
   /** The outcome is here, on time or late: the place comes back and the lane learns from it. */
@@ -137,11 +147,11 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       if (call.state !== 'running') continue;
       const { request, waitedMs } = call;
       const error = abandoned({ downstream: name, request, wallNow: ports.clock.wallNow(), waitedMs });
+      running.overstay(call, now + gate.plan.leaseGraceMs, now);
       if (ports.bus.wantsCalls) {
         const told = { code: error.code, outcome: 'cancelled', callMs: now - call.startedAt } as const;
         tell(ports, name, 'settled', call.id, request, waitedMs, told);
       }
-      running.overstay(call, now + gate.plan.leaseGraceMs, now);
       call.end(error);
     }
   }
@@ -152,11 +162,11 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     for (const call of calls) {
       if (call.state !== 'running') continue;
       tally.aborted++;
+      running.overstay(call, now + gate.plan.leaseGraceMs, now);
       if (ports.bus.wantsCalls) {
         const callMs = now - call.startedAt;
         tell(ports, name, 'aborted', call.id, call.request, call.waitedMs, { started: true, callMs });
       }
-      running.overstay(call, now + gate.plan.leaseGraceMs, now);
       call.end(signal.reason);
     }
     return this.#lane.pump;
@@ -165,7 +175,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   release(call: ActiveCall, outcome: unknown, hasOutcome: boolean): void {
     if (call.state === 'settled') return;
     // A lease given back without a word: nothing is known, so nothing is learned but that it is over.
-    this.settle(call, hasOutcome ? outcome : undefined, outcome instanceof Error);
+    this.settle(call, hasOutcome ? outcome : undefined, isError(outcome));
   }
 
   nested<T>(outer: ActiveCall, fn: () => T): Promise<Awaited<T>> {
@@ -209,11 +219,12 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       isDeadline,
     };
     const error = ranTooLong(facts);
+    // Before it is told: a listener that aborts must not end it twice.
+    running.overstay(call, now + gate.plan.leaseGraceMs, now);
     if (ports.bus.wantsCalls) {
       const told = { code: error.code, outcome: 'cancelled', callMs: ranMs } as const;
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
-    running.overstay(call, now + gate.plan.leaseGraceMs, now);
     call.end(error);
     this.#note('overdue', `call ${call.id} still runs ${isDeadline ? 'after its deadline' : 'after maxRun'}`);
   }

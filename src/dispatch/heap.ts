@@ -54,6 +54,15 @@ export class Heap<T> {
     return undefined;
   }
 
+  /** Tells that the key of an entry, or its tie, may have become smaller. Looks for the entry: not for every day. */
+  lessened(item: T): void {
+    const i = this.#items.indexOf(item);
+    if (i < 0) return;
+    this.#keys[i] = Math.min(this.#keys[i]!, this.#keyOf(item));
+    this.#ties[i] = this.#tieOf(item);
+    this.#up(i);
+  }
+
   /** Tells that entries have died; `alive` is how many live. */
   died(alive: number): void {
     if (this.#items.length <= 64 || this.#items.length <= 2 * alive) return;

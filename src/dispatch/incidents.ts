@@ -4,6 +4,7 @@ import type { Verdict } from '../base/verdict.ts';
 import type { HoldCause } from '../base/words.ts';
 import { incidentHoldMs } from '../model/cooldown.ts';
 import type { Gate } from '../model/gate.ts';
+import { defined, type HoldNews } from './hold-news.ts';
 import { observe } from './observed.ts';
 import type { LanePorts } from './ports.ts';
 import type { Tally } from './tally.ts';
@@ -25,6 +26,7 @@ export interface IncidentHost {
   readonly gate: Gate;
   readonly ports: LanePorts;
   readonly tally: Tally;
+  readonly news: HoldNews;
   readonly impact: () => { waiting: number; inFlight: number; oldestWaitMs: number };
   readonly isPaused: (now: number) => boolean;
   /** The outlook of the waiters has worsened. */
@@ -43,6 +45,20 @@ interface Incident {
   throttles: number;
 }
 
+/** Incidents of one kind: those of the quota, or of overload. */
+interface Row {
+  inARow: number;
+  /** The epoch that began with the last of them. */
+  began: number;
+  /** When its own hold ends; monotonic milliseconds. */
+  heldUntil: number;
+}
+
+/** Whether an outcome belongs to the last incident of its kind: its call started before the hold, or nobody knows when and it lasts. */
+function belongs(row: Row, epoch: number | undefined, now: number): boolean {
+  return epoch === undefined ? now < row.heldUntil : epoch < row.began;
+}
+
 /**
  * What a lane has learned from outcomes. Calls remember the count of incidents (`epoch`) at their start:
  * an outcome from an earlier epoch belongs to the incident that has begun since, and a success from an
@@ -50,16 +66,19 @@ interface Incident {
  */
 export class Incidents {
   epoch = 0;
-  /** Incidents without a success in between that began after the hold. */
-  inARow = 0;
-  #overloadsInARow = 0;
+  readonly #throttles: Row = { inARow: 0, began: 0, heldUntil: 0 };
+  readonly #overloads: Row = { inARow: 0, began: 0, heldUntil: 0 };
   #current: Incident | undefined;
   #heldBefore = 0;
-  #cancelResumed: (() => void) | undefined;
   readonly #host: IncidentHost;
 
   constructor(host: IncidentHost) {
     this.#host = host;
+  }
+
+  /** Incidents without a success in between that began after the hold. */
+  get inARow(): number {
+    return this.#throttles.inARow;
   }
 
   get id(): string | undefined {
@@ -68,9 +87,7 @@ export class Incidents {
 
   /** The epoch of a call that started at a monotonic instant. */
   epochAt(startedAt: number): number {
-    const { holds } = this.#host.gate;
-    const isFromBefore = this.#current !== undefined && startedAt < this.#current.beganAt;
-    return isFromBefore || (holds.isHeld(startedAt) && this.epoch > 0) ? this.epoch - 1 : this.epoch;
+    return this.#current !== undefined && startedAt < this.#current.beganAt ? this.#throttles.began - 1 : this.epoch;
   }
 
   /** Notes a tool that the running incident has cost something. */
@@ -82,7 +99,7 @@ export class Incidents {
   /** Learns from an outcome; `epoch` is that of the call's start, undefined where nobody knows. */
   learn(verdict: Verdict, epoch: number | undefined, tool?: string, runId?: string): void {
     if (verdict.outcome === 'success') {
-      if (epoch === this.epoch) this.inARow = this.#overloadsInARow = 0;
+      for (const row of [this.#throttles, this.#overloads]) if ((epoch ?? -1) >= row.began) row.inARow = 0;
       return;
     }
     const server = verdict.server ?? {};
@@ -98,73 +115,20 @@ export class Incidents {
     this.#raise(name, incident, {}, { tool, runId, trace: undefined }, { kind: 'none' }, detail);
   }
 
-  /** The operator's hold; the event is the same. */
-  announce(cause: HoldCause, until: number, now: number, reason?: string): void {
-    const { ports, name, gate } = this.#host;
-    const untilWall = ports.clock.wallNow() + (until - now);
-    const incidentId = cause === 'operator' ? undefined : this.#current?.id;
-    const ids = defined({ incidentId, reason });
-    ports.bus.emit({
-      at: ports.clock.wallNow(),
-      downstream: name,
-      type: 'held',
-      cause,
-      until: untilWall,
-      ...ids,
-    });
-    this.#cancelResumed?.();
-    this.#cancelResumed = ports.clock.setTimer(
-      Math.min(Math.max(gate.holds.until - now, 1), LONGEST),
-      () => this.#resumed(),
-      {
-        keepAlive: false,
-      },
-    );
-  }
-
-  /** Tells that nothing is held any more, once it is so. */
-  #resumed(): void {
-    this.#cancelResumed?.();
-    this.#cancelResumed = undefined;
-    const { gate, ports, name } = this.#host;
-    const now = ports.clock.now();
-    if (gate.holds.isHeld(now)) {
-      const left = Math.min(gate.holds.until - now, LONGEST);
-      this.#cancelResumed = ports.clock.setTimer(Math.max(left, 1), () => this.#resumed(), {
-        keepAlive: false,
-      });
-      return;
-    }
-    const at = ports.clock.wallNow();
-    ports.bus.emit({ at, downstream: name, type: 'resumed', cause: gate.holds.cause, until: at });
-  }
-
-  /** The operator has ended a hold. */
-  ended(): void {
-    if (this.#cancelResumed !== undefined) this.#resumed();
-  }
-
-  /** Lets go of what would fire later. */
-  close(): void {
-    this.#cancelResumed?.();
-    this.#cancelResumed = undefined;
-  }
-
   #throttled(server: ServerWord, epoch: number | undefined, culprit: Culprit): void {
     const { gate, ports, tally } = this.#host;
     const now = ports.clock.now();
     tally.throttled++;
     tally.lastThrottledAt = ports.clock.wallNow();
-    const isSame = this.#current !== undefined && this.#belongs(epoch, now);
+    const isSame = this.#current !== undefined && belongs(this.#throttles, epoch, now);
     const incident = isSame ? this.#current! : this.#open(now);
     incident.throttles++;
     this.touch(culprit.tool);
     let isCapped = false;
     if (!gate.plan.unlimited) {
-      if (!isSame) this.inARow++;
-      if (!isSame || server.retryAfterMs !== undefined) {
-        isCapped = this.#hold(server.retryAfterMs, Math.max(this.inARow, 1), !isSame, now);
-      }
+      if (!isSame) this.#throttles.inARow++;
+      if (!isSame || server.retryAfterMs !== undefined)
+        isCapped = this.#hold(this.#throttles, server.retryAfterMs, now);
     }
     const said = isCapped ? { ...server, capped: true } : server;
     this.#raise('QuotaModelWrong', incident, said, culprit, this.#action(now));
@@ -173,33 +137,28 @@ export class Incidents {
   #overloaded(server: ServerWord, epoch: number | undefined): void {
     const now = this.#host.ports.clock.now();
     if (this.#host.gate.plan.unlimited) return;
-    const isSame = this.#belongs(epoch, now);
+    const row = this.#overloads;
+    const isSame = belongs(row, epoch, now);
     if (!isSame) {
-      this.epoch++;
-      this.#overloadsInARow++;
+      row.began = ++this.epoch;
+      row.inARow++;
     }
-    if (isSame && server.retryAfterMs === undefined) return;
-    this.#hold(server.retryAfterMs, Math.max(this.#overloadsInARow, 1), !isSame, now);
+    if (!isSame || server.retryAfterMs !== undefined) this.#hold(row, server.retryAfterMs, now);
   }
 
   #exhausted(server: ServerWord, epoch: number | undefined, culprit: Culprit): void {
     const { gate, ports } = this.#host;
     const { plan } = gate;
     const now = ports.clock.now();
-    const isSame = this.#current !== undefined && this.#belongs(epoch, now);
+    const isSame = this.#current !== undefined && belongs(this.#throttles, epoch, now);
     const incident = isSame ? this.#current! : this.#open(now);
     incident.throttles++;
     this.touch(culprit.tool);
     if (!plan.unlimited) {
       const ms = Math.min(server.retryAfterMs ?? server.resetMs ?? plan.cooldown.maxMs, plan.maxHoldMs);
-      this.#extend('quota-reset', ms, now);
+      this.#extend(this.#throttles, 'quota-reset', ms, now);
     }
     this.#raise('QuotaExhausted', incident, server, culprit, this.#action(now));
-  }
-
-  /** Whether an outcome belongs to the incident that is running. */
-  #belongs(epoch: number | undefined, now: number): boolean {
-    return epoch === undefined ? this.#host.gate.holds.isHeld(now) : epoch < this.epoch;
   }
 
   #make(now: number): Incident {
@@ -216,34 +175,34 @@ export class Incidents {
 
   #open(now: number): Incident {
     this.#heldBefore = this.#host.gate.holds.until;
-    this.epoch++;
+    this.#throttles.began = ++this.epoch;
     this.#current = this.#make(now);
     return this.#current;
   }
 
   /** Holds the lane for an incident; true if the server's word was longer than `maxHold`. */
-  #hold(hintMs: number | undefined, inARow: number, isNew: boolean, now: number): boolean {
+  #hold(row: Row, hintMs: number | undefined, now: number): boolean {
     const { plan } = this.#host.gate;
-    const { ms, isCapped } = incidentHoldMs(plan.cooldown, inARow, hintMs, plan.maxHoldMs);
-    if (!isNew && hintMs === undefined) return false;
+    const { ms, isCapped } = incidentHoldMs(plan.cooldown, Math.max(row.inARow, 1), hintMs, plan.maxHoldMs);
     const isHint = hintMs !== undefined && ms === Math.min(hintMs, plan.maxHoldMs);
-    this.#extend(isHint ? 'retry-after' : 'cooldown', ms, now);
+    this.#extend(row, isHint ? 'retry-after' : 'cooldown', ms, now);
     return isCapped;
   }
 
-  #extend(cause: HoldCause, ms: number, now: number): void {
+  #extend(row: Row, cause: HoldCause, ms: number, now: number): void {
     const { gate, ports } = this.#host;
     const spread = gate.plan.workers > 1 ? ms * SPREAD * ports.random() : 0;
     const until = now + ms + spread;
+    row.heldUntil = Math.max(row.heldUntil, until);
     // "Now" is a value, and holds nothing: the next start needs only its permits.
     if (until <= now || !gate.hold(cause, until, now)) return;
-    this.announce(cause, until, now);
+    this.#host.news.held(cause, until, now, { incidentId: this.#current?.id });
     this.#host.held();
   }
 
   #action(now: number): AlertFacts['action'] {
     const { gate, ports } = this.#host;
-    if (!gate.holds.isHeld(now)) return { kind: 'none' };
+    if (!gate.isHeld(now)) return { kind: 'none' };
     const { until, cause } = gate.holds;
     const step = this.inARow > 0 ? { step: this.inARow } : {};
     const untilWall = ports.clock.wallNow() + (until - now);
@@ -286,11 +245,4 @@ export class Incidents {
       ...trace,
     });
   }
-}
-
-/** The longest timer that is set for an event; it is set again if that was too short. */
-const LONGEST = 2_147_483_647;
-
-function defined<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }

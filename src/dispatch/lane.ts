@@ -8,8 +8,9 @@ import { isPaused } from './core.ts';
 import { Endings } from './endings.ts';
 import { Entering } from './entering.ts';
 import { Flight, type FlightHost } from './flight.ts';
+import { HoldNews } from './hold-news.ts';
 import { type IncidentHost, Incidents } from './incidents.ts';
-import { Line } from './line.ts';
+import { Line, NESTED_RANK } from './line.ts';
 import { Looks } from './looks.ts';
 import type { LanePorts } from './ports.ts';
 import type { Refusal } from './refusals.ts';
@@ -29,6 +30,7 @@ export class Lane implements FlightHost, IncidentHost {
   readonly running = new Running();
   readonly tally = new Tally();
   readonly incidents: Incidents;
+  readonly news: HoldNews;
   lastNow: number;
   readonly pump = (at?: number): void => this.#pump(at);
   readonly #admission: Admission;
@@ -45,6 +47,7 @@ export class Lane implements FlightHost, IncidentHost {
     this.gate = new Gate(plan, this.lastNow);
     this.line = new Line(this.gate);
     this.entering = new Entering(this.gate);
+    this.news = new HoldNews(this);
     this.incidents = new Incidents(this);
     this.#flight = new Flight(this);
     this.#endings = new Endings(this, { gone: (waiter) => this.#gone(waiter), pump: this.pump });
@@ -68,13 +71,13 @@ export class Lane implements FlightHost, IncidentHost {
   pause(until: number, reason: string | undefined): void {
     const now = this.readNow();
     if (!this.gate.hold('operator', until, now)) return;
-    this.incidents.announce('operator', until, now, reason);
+    this.news.held('operator', until, now, { reason });
     this.held();
   }
 
   resume(all: boolean): void {
     this.gate.resume(this.readNow(), all);
-    this.incidents.ended();
+    this.news.check();
     this.#pump();
   }
 
@@ -95,11 +98,13 @@ export class Lane implements FlightHost, IncidentHost {
     this.#pump();
   }
 
-  /** Refuses what comes from now on, and with `waiters` what waits already. */
-  shut(refusal: Refusal, waiters: boolean): void {
+  /** Refuses what comes from now on, and with `waiters` what waits already: nested calls only with `all`. */
+  shut(refusal: Refusal, waiters: boolean, all = false): void {
     this.#admission.closed = refusal;
     this.#admission.isDraining = !waiters;
-    if (waiters) this.#endings.end(this.line, this.#endings.refusing(refusal, this.readNow()));
+    const ending = this.#endings.refusing(refusal, this.readNow());
+    const leaving = [...this.line].filter(({ request }) => waiters && (all || request.rank !== NESTED_RANK));
+    this.#endings.end(leaving, ending);
     this.#pump();
   }
 
@@ -118,7 +123,8 @@ export class Lane implements FlightHost, IncidentHost {
     const { gate, incidents, running } = this;
     const lane = gate.time.at(now);
     const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
-    const isCalm = !gate.holds.isHeld(now) && !gate.isLedgerInForce(now) && incidents.inARow === 0;
+    const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);
+    const isCalm = isRested && !gate.isHeld(now) && !gate.isLedgerInForce(now) && incidents.inARow === 0;
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }
 
@@ -126,7 +132,7 @@ export class Lane implements FlightHost, IncidentHost {
   dispose(): void {
     this.#flight.abandon(this.readNow());
     this.#service.stop();
-    this.incidents.close();
+    this.news.stop();
   }
 
   readNow(): number {

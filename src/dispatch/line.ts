@@ -3,6 +3,7 @@ import { Bucket } from '../model/bucket.ts';
 import type { Gate } from '../model/gate.ts';
 import type { Ahead } from '../model/projection.ts';
 import { Fifo } from './fifo.ts';
+import { inShares } from './rehearsal.ts';
 import type { Request } from './request.ts';
 import { isWaiting, Run } from './run.ts';
 import type { Waiter } from './waiter.ts';
@@ -59,19 +60,23 @@ export class Line {
     }
   }
 
-  /** The waiter that is served next. */
-  next(): Waiter | undefined {
+  /**
+   * The waiter that is served next. Nested calls come before every class, but where a place is free they
+   * leave every so many starts to the others too.
+   */
+  next(hasPlace = true): Waiter | undefined {
     if (this.length === 0) return undefined;
+    const isOldestDue = this.#isOldestDue();
     const nested = this.#class(NESTED_RANK).turns;
-    if (nested.length > 0) return nested.head();
-    return this.#isOldestDue() ? this.oldest() : this.#firstInTurn();
+    if (nested.length > 0 && !(isOldestDue && hasPlace)) return nested.head();
+    return isOldestDue ? this.oldest() : this.#firstInTurn();
   }
 
   /** The waiter that `next` named starts. */
   serve(waiter: Waiter): void {
-    const { lowerShare } = this.#gate.plan;
-    if (waiter.request.rank !== NESTED_RANK)
-      this.#share = this.#isOldestDue() ? Math.max(0, this.#share + lowerShare - 1) : this.#share + lowerShare;
+    const share = this.#share + this.#gate.plan.lowerShare;
+    const isOldest = this.#isOldestDue() && waiter === this.oldest();
+    this.#share = isOldest ? Math.max(0, share - 1) : Math.min(1, share);
     waiter.leaf.tookTurn();
     this.remove(waiter);
   }
@@ -93,7 +98,8 @@ export class Line {
   oldest(rank?: number): Waiter | undefined {
     if (rank !== undefined) return this.#class(rank).arrivals.head();
     let oldest: Waiter | undefined;
-    for (const { arrivals } of this.#classes) {
+    for (const { arrivals, turns } of this.#classes) {
+      if (turns.length === 0) continue;
       const head = arrivals.head();
       if (head !== undefined && (oldest === undefined || head.seq < oldest.seq)) oldest = head;
     }
@@ -141,20 +147,9 @@ export class Line {
     const byTurn = this.#classes.flatMap((line) => line.turns.inOrder());
     const { lowerShare } = this.#gate.plan;
     if (lowerShare <= 0 || byTurn.every((waiter, i) => i === 0 || byTurn[i - 1]!.seq < waiter.seq)) return byTurn;
-    const byAge = [...byTurn].sort((a, b) => a.seq - b.seq);
-    const served = new Set<Waiter>();
-    let share = this.#share;
-    let turn = 0;
-    let age = 0;
-    while (served.size < byTurn.length) {
-      while (served.has(byTurn[turn]!)) turn++;
-      while (served.has(byAge[age]!)) age++;
-      share += lowerShare;
-      const isOldestDue = share >= 1 - 1e-9;
-      if (isOldestDue) share = Math.max(0, share - 1);
-      served.add(isOldestDue ? byAge[age]! : byTurn[turn]!);
-    }
-    return [...served];
+    const classes = this.#classes.map((line) => line.turns);
+    const isDeep = classes.some((turns) => turns.isDeep);
+    return inShares(byTurn, this.#share, lowerShare, isDeep ? classes : undefined);
   }
 
   *[Symbol.iterator](): IterableIterator<Waiter> {

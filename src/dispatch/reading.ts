@@ -1,54 +1,73 @@
+import type { HoldState } from '../base/plan.ts';
 import type { ClassSnapshot, DownstreamSnapshot, QuotaSnapshot } from '../base/snapshot.ts';
-import { PRIORITIES, type Priority } from '../base/words.ts';
+import { type HoldCause, type LimitedBy, PRIORITIES, type Priority } from '../base/words.ts';
 import type { Downstream } from './downstream.ts';
 import { expect, shown } from './expectation.ts';
 import type { Lane } from './lane.ts';
-import { plainRequest } from './request.ts';
+import { plainRequest, type Request } from './request.ts';
 import { Tally } from './tally.ts';
 
-/** One downstream as a snapshot shows it; reading changes nothing. */
+/** One downstream as a snapshot shows it, the lanes of its accounts included; reading changes nothing. */
 export function readDownstream(downstream: Downstream): DownstreamSnapshot {
   const { lane, plan, ports, pauseReason } = downstream;
   const now = ports.clock.now();
   const wall = ports.clock.wallNow() - now;
   const lanes = [...downstream.lanes()];
   const sum = (of: (one: Lane) => number): number => lanes.reduce((total, one) => total + of(one), 0);
-  const holds = lane.gate.holds
-    .inForce(now)
-    .map(([cause, until]) => ({ cause, leftMs: until - now, until: wall + until }));
-  const isHeld = lane.gate.holds.isHeld(now);
-  const told = shown(lane, expect(lane, plainRequest(plan, now), now), now);
+  const most = (of: (one: Lane) => number): number => lanes.reduce((most, one) => Math.max(most, of(one)), 0);
+  const heldUntil = most((one) => (one.gate.isHeld(now) ? one.gate.heldUntil : 0));
+  const told = worst(lanes, plainRequest(plan, now), now);
   const tally = new Tally();
+  tally.add(downstream.forgotten);
   for (const one of lanes) tally.add(one.tally);
-  const { warmFrom, warmUntil } = lane.gate.time;
+  const incidentId = lanes.find((one) => one.incidents.id !== undefined)?.incidents.id;
   return {
     downstream: plan.name,
     queued: sum((one) => one.line.length),
     classes: readClasses(lanes, now),
-    oldestWaitMs: Math.max(...lanes.map((one) => ageOf(one, undefined, now))),
+    oldestWaitMs: most((one) => ageOf(one, undefined, now)),
     running: sum((one) => one.running.inFlight),
     overdue: sum((one) => one.running.overdue),
     orphaned: sum((one) => one.running.orphaned),
-    isPaused: lane.isPaused(now),
-    ...(isHeld ? { heldUntil: wall + lane.gate.holds.until } : {}),
-    holds,
+    isPaused: lanes.some((one) => one.isPaused(now)),
+    ...(heldUntil > 0 ? { heldUntil: wall + heldUntil } : {}),
+    holds: readHolds(lanes, now, wall),
     ...(pauseReason === undefined ? {} : { pauseReason }),
-    warmLeftMs: now >= warmFrom ? Math.max(0, warmUntil - now) : 0,
+    warmLeftMs: most(({ gate }) => (gate.time.isWarm(now) ? gate.time.warmUntil - now : 0)),
     expectedWaitMs: told.ms,
     ...(told.ms > 0 ? { limitedBy: told.limitedBy } : {}),
     quotas: readQuotas(lane, now),
-    inARow: lane.incidents.inARow,
-    ...(lane.incidents.id === undefined ? {} : { incidentId: lane.incidents.id }),
+    inARow: most((one) => one.incidents.inARow),
+    ...(incidentId === undefined ? {} : { incidentId }),
     ...(tally.lastThrottledAt === undefined ? {} : { lastThrottledAt: tally.lastThrottledAt }),
     accounts: downstream.accounts,
     totals: tally.read(),
   };
 }
 
+/** What a new call would be told where it would wait longest: a lane that stands still must be seen. */
+function worst(lanes: readonly Lane[], request: Request, now: number): { ms: number; limitedBy: LimitedBy } {
+  let worst = { ms: 0, limitedBy: 'queue' as LimitedBy };
+  for (const lane of lanes) {
+    const told = shown(lane, expect(lane, request, now), now);
+    if (told.ms > worst.ms) worst = told;
+  }
+  return worst;
+}
+
+function readHolds(lanes: readonly Lane[], now: number, wall: number): HoldState[] {
+  const latest = new Map<HoldCause, number>();
+  for (const { gate } of lanes) {
+    for (const [cause, until] of gate.holds.inForce(now)) latest.set(cause, Math.max(latest.get(cause) ?? 0, until));
+  }
+  return [...latest].map(([cause, until]) => ({ cause, leftMs: until - now, until: wall + until }));
+}
+
 function readClasses(lanes: readonly Lane[], now: number): Record<Priority, ClassSnapshot> {
   const read = PRIORITIES.map((priority, rank) => {
     const length = lanes.reduce((total, lane) => total + lane.line.lengthOf(rank), 0);
-    return [priority, { length, oldestMs: Math.max(...lanes.map((lane) => ageOf(lane, rank, now))) }] as const;
+    const oldestMs = lanes.reduce((most, lane) => Math.max(most, ageOf(lane, rank, now)), 0);
+    return [priority, { length, oldestMs }] as const;
   });
   return Object.fromEntries(read) as Record<Priority, ClassSnapshot>;
 }

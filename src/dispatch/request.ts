@@ -1,5 +1,6 @@
 import { InvalidCall } from '../base/errors.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
+import { show } from '../base/text.ts';
 import { type Cost, PRIORITIES, type Priority, REQUESTS } from '../base/words.ts';
 import type { Costs } from '../model/gate.ts';
 import type { CallContext } from './context.ts';
@@ -81,7 +82,7 @@ export function readRequest(
   return {
     priority,
     rank,
-    path: runId === undefined ? NO_PATH : runId.split('/'),
+    path: runId === undefined ? NO_PATH : pathOf(runId),
     cost,
     costs: cost === undefined ? defaults : costsOf(plan, cost, fail),
     signals: signal === undefined ? extra : extra.length === 0 ? [signal] : [signal, ...extra],
@@ -97,6 +98,15 @@ export function readRequest(
 }
 
 type Fail = (field: string, found: unknown, expected: string) => never;
+
+/** Turns are taken at so many levels; what lies below shares the last. */
+const MOST_LEVELS = 3;
+
+function pathOf(runId: string): readonly string[] {
+  const path = runId.split('/');
+  if (path.length <= MOST_LEVELS) return path;
+  return [...path.slice(0, MOST_LEVELS - 1), path.slice(MOST_LEVELS - 1).join('/')];
+}
 
 function refuseField(
   plan: DownstreamPlan,
@@ -147,6 +157,13 @@ export function readCost(plan: DownstreamPlan, cost: Cost, field: string): Reado
   return new Map(Object.entries(named));
 }
 
+/** Lists and Maps have no units to read. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 function missing(unit: string, fail: Fail | undefined): number {
   return fail === undefined
     ? 0
@@ -154,7 +171,7 @@ function missing(unit: string, fail: Fail | undefined): number {
 }
 
 function checkCost(plan: DownstreamPlan, cost: unknown, named: Readonly<Record<string, number>>, fail: Fail): void {
-  if (typeof cost !== 'number' && (typeof cost !== 'object' || cost === null || Array.isArray(cost))) {
+  if (typeof cost !== 'number' && !isPlain(cost)) {
     fail('cost', cost, 'a whole number of requests, or whole numbers per unit such as { tokens: 1200 }');
   }
   const units = new Set([REQUESTS, ...plan.quotas.map((quota) => quota.unit)]);
@@ -166,12 +183,4 @@ function checkCost(plan: DownstreamPlan, cost: unknown, named: Readonly<Record<s
     if (!units.has(unit) && units.size > 1)
       fail(field, permits, `one of the declared units (${[...units].join(', ')})`);
   }
-}
-
-/** A value for a message: short, quoted, never a dump. */
-export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
-  if (typeof value === 'function') return 'a function';
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
-  return String(value);
 }

@@ -1,6 +1,7 @@
 import { Fifo } from './fifo.ts';
 import { Heap } from './heap.ts';
-import type { Waiter } from './waiter.ts';
+import { Rehearsal } from './rehearsal.ts';
+import type { Leaf, Waiter } from './waiter.ts';
 
 /** Runs that have just had a turn and wait for nothing are remembered until their turn is past, at most so many. */
 const MOST_REMEMBERED = 10_000;
@@ -32,6 +33,9 @@ export class Run {
   #sweptAt = 0;
   #emptied: Run[] = [];
   #isListed = false;
+  /** Tag and age of its next call as the heap above knows them. */
+  #listedTag = 0;
+  #listedSeq = 0;
 
   constructor(parent?: Run, key = OWN) {
     this.parent = parent;
@@ -73,6 +77,7 @@ export class Run {
     for (let run: Run | undefined = this; run !== undefined; run = run.parent) {
       run.length--;
       if (run.length === 0) run.#rest();
+      else if (run.#runs !== undefined) run.#ageAnew();
       run.#forgetPast();
     }
   }
@@ -109,6 +114,20 @@ export class Run {
     }
     turns.sort((a, b) => a.tag - b.tag || a.waiter.seq - b.waiter.seq);
     return turns.map((turn) => turn.waiter);
+  }
+
+  /** Whether runs below have runs below them: then one that is served out of turn moves others about. */
+  get isDeep(): boolean {
+    for (const run of this.#heap ?? []) if (run.#runs !== undefined) return true;
+    return false;
+  }
+
+  /** A copy that can be served without changing anything; `leaves` finds a waiter's place in it. */
+  rehearse(leaves: Map<Leaf, Rehearsal>, parent?: Rehearsal): Rehearsal {
+    const copy = new Rehearsal(parent, this.tag, this.length, [...(this.#waiters ?? [])]);
+    if (this.#runs === undefined) leaves.set(this, copy);
+    for (const run of this.#heap ?? []) copy.add(run.rehearse(leaves, copy));
+    return copy;
   }
 
   #child(key: string): Run {
@@ -168,6 +187,13 @@ export class Run {
     if (parent.#emptied.length > MOST_REMEMBERED) parent.#forget(parent.#emptied.shift()!);
   }
 
+  /** Below, the call whose turn it was may have gone and an older one be next: then this run may come before others. */
+  #ageAnew(): void {
+    if (this.parent === undefined || this.tag !== this.#listedTag) return;
+    const head = this.head();
+    if (head !== undefined && head.seq < this.#listedSeq) this.parent.#heap!.lessened(this);
+  }
+
   /** A run is forgotten once F <= V: from then on it is like a new one. */
   #forgetPast(): void {
     if (this.#sweptAt === this.#turn) return;
@@ -193,11 +219,11 @@ export class Run {
   }
 
   static #tagOf(run: Run): number {
-    return run.tag;
+    return (run.#listedTag = run.tag);
   }
 
   static #seqOf(run: Run): number {
-    return run.head()?.seq ?? 0;
+    return (run.#listedSeq = run.head()?.seq ?? 0);
   }
 }
 

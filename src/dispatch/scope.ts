@@ -23,7 +23,13 @@ export function mergeContexts(outer: CallContext | undefined, inner: CallContext
   const stated = Object.entries(inner).filter(([, value]) => value !== undefined);
   const merged = { ...outer, ...Object.fromEntries(stated) } as CallContext;
   if (outer.deadline === undefined || inner.deadline === undefined) return merged;
-  // Not a number: left as it is, for the lane to refuse with the reason.
-  const isEarlier = Number(outer.deadline) < Number(inner.deadline);
-  return isEarlier ? { ...merged, deadline: outer.deadline } : merged;
+  // One that is no instant is left in, for the lane to refuse with the reason.
+  const isOuter =
+    !isInstant(outer.deadline) || (isInstant(inner.deadline) && Number(outer.deadline) < Number(inner.deadline));
+  return isOuter ? { ...merged, deadline: outer.deadline } : merged;
+}
+
+function isInstant(deadline: unknown): boolean {
+  const at = deadline instanceof Date ? deadline.getTime() : deadline;
+  return typeof at === 'number' && !Number.isNaN(at);
 }

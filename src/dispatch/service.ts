@@ -56,7 +56,7 @@ export class Service {
     const now = at ?? this.#core.readNow();
     const { endings } = this.#parts;
     let isPast = endings.limited === 0 || endings.expire(now - DUE_MS, now);
-    for (let next = line.next(); isPast && next !== undefined; next = line.next()) {
+    for (let next = this.next(); isPast && next !== undefined; next = this.next()) {
       if (next.ending !== undefined) {
         // Of very many that are leaving the rest follow in goes of their own, and pump again.
         if (!endings.clear(now)) return;
@@ -75,6 +75,11 @@ export class Service {
     this.rearm(now);
   }
 
+  /** The waiter that is served next. */
+  next(): Waiter | undefined {
+    return this.#core.line.next(freePlaces(this.#core) > 0);
+  }
+
   canServe(waiter: Waiter, now: number): boolean {
     if (waiter.request.needsPlace && freePlaces(this.#core) <= 0) return false;
     return this.#core.gate.canStart(waiter.costs, now);
@@ -83,7 +88,7 @@ export class Service {
   /** The named waiter takes its step; true if it may still start. */
   takesTurn(waiter: Waiter, now: number): boolean {
     this.#named = undefined;
-    return this.#core.line.next() === waiter && this.canServe(waiter, now);
+    return this.next() === waiter && this.canServe(waiter, now);
   }
 
   /** A waiter has left; true if it was named: it hears of its ending when it takes its step. */
@@ -95,10 +100,10 @@ export class Service {
 
   /** Sets the timer for the earliest of what is due. */
   rearm(now: number): void {
-    const { line, running, gate } = this.#core;
+    const { running, gate } = this.#core;
     const { looks, endings, watch } = this.#parts;
     let at = Math.min(running.dueAt, looks.dueAt);
-    const next = line.next();
+    const next = this.next();
     if (next !== undefined) {
       const hasPlace = !next.request.needsPlace || freePlaces(this.#core) > 0;
       const start = hasPlace ? gate.dueAt(next.costs, now) : this.#stallAt();

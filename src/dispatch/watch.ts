@@ -1,3 +1,4 @@
+import { guarded, messageOf } from '../base/text.ts';
 import { Projection } from '../model/projection.ts';
 import type { WaitReport } from './context.ts';
 import type { LaneCore } from './core.ts';
@@ -7,19 +8,22 @@ import type { Waiter } from './waiter.ts';
 /** `onWait` is told at most this often. */
 const EVERY_MS = 1_000;
 const QUARTER = 0.25;
+/** In a very long line less often: at most 1 % of the time is spent on it. */
+const REST = 100;
 
 /** Tells callers how their wait goes: when it begins, then when it has changed by a quarter or a second. */
 export class Watch {
   readonly #core: LaneCore;
   readonly #told = new Map<Waiter, number>();
   #lastAt = Number.NEGATIVE_INFINITY;
+  #everyMs = EVERY_MS;
 
   constructor(core: LaneCore) {
     this.#core = core;
   }
 
   get dueAt(): number {
-    return this.#told.size === 0 ? Number.POSITIVE_INFINITY : this.#lastAt + EVERY_MS;
+    return this.#told.size === 0 ? Number.POSITIVE_INFINITY : this.#lastAt + this.#everyMs;
   }
 
   begin(waiter: Waiter, report: WaitReport, now: number): void {
@@ -36,6 +40,12 @@ export class Watch {
   tick(now: number): void {
     if (now < this.dueAt) return;
     this.#lastAt = now;
+    this.#tellAll(now);
+    const tookMs = this.#core.ports.clock.now() - now;
+    this.#everyMs = Math.max(EVERY_MS, REST * tookMs);
+  }
+
+  #tellAll(now: number): void {
     const { line, gate } = this.#core;
     const projection = new Projection(gate, now);
     let position = 0;
@@ -55,12 +65,13 @@ export class Watch {
 
   #tell(waiter: Waiter, report: WaitReport): void {
     if (!waiter.isInLine) return;
-    try {
-      waiter.request.onWait?.(report);
-    } catch (error) {
-      const { ports, name } = this.#core;
-      const detail = `onWait: ${error instanceof Error ? error.message : String(error)}`;
-      ports.bus.emit({ at: ports.clock.wallNow(), downstream: name, type: 'listener-failed', detail });
-    }
+    const { ports, name } = this.#core;
+    guarded(
+      () => waiter.request.onWait?.(report),
+      (error) => {
+        const detail = `onWait: ${messageOf(error)}`;
+        ports.bus.emit({ at: ports.clock.wallNow(), downstream: name, type: 'listener-failed', detail });
+      },
+    );
   }
 }

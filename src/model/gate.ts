@@ -9,6 +9,8 @@ import { type Inherited, Ledger } from './ledger.ts';
 /** Permits that a call takes, one number per bucket of its lane. */
 export type Costs = readonly number[];
 
+/** A server's instant is kept to the nanosecond: only what floating point adds is forgiven. */
+const HOLD_DUE_MS = 1e-6;
 const SERVERS_HOLDS: readonly HoldCause[] = ['retry-after', 'cooldown', 'quota-reset'];
 const WARMED_AFTER: ReadonlySet<HoldCause> = new Set(['retry-after', 'cooldown']);
 
@@ -30,6 +32,8 @@ export class Gate {
   limit: string | undefined;
   /** The end of a hold after which no call has started yet. */
   holdEnd: number | undefined;
+  /** Goes up whenever a start could come later than was thought before, other than by other starts. */
+  revision = 0;
   #ledgerUntil = Number.NEGATIVE_INFINITY;
   /** For one window after a change of policy the larger quota of the two still binds the ledger. */
   #olderLimits: readonly { limit: number; until: number }[];
@@ -43,7 +47,8 @@ export class Gate {
 
   /** Whether a call may start now, were nobody ahead of it. */
   canStart(costs: Costs, now: number): boolean {
-    if (this.holds.until !== 0 && this.holds.isHeld(now)) return false;
+    if (this.isHeld(now)) return false;
+    if (this.plan.unlimited) return true;
     if (now < this.#ledgerUntil || this.#spacingMs(now) > 0) return this.dueAt(costs, now) <= now + DUE_MS;
     const at = this.time.at(now) + DUE_MS;
     for (let i = 0; i < costs.length; i++) {
@@ -58,10 +63,11 @@ export class Gate {
     this.limitedBy = undefined;
     this.limit = undefined;
     let at = now;
-    if (this.holds.isHeld(now)) {
-      at = this.holds.until;
-      this.#limitIs('hold', this.holds.cause);
+    if (this.isHeld(now)) {
+      at = this.heldUntil;
+      this.#limitIs('hold', this.plan.unlimited ? 'operator' : this.holds.cause);
     }
+    if (this.plan.unlimited) return at;
     const spaced = this.intervalAfter(this.lastStartAt, 1, at);
     if (spaced > at + DUE_MS) {
       at = spaced;
@@ -108,6 +114,7 @@ export class Gate {
   correct(index: number, permits: number, startedAt: number, now: number): void {
     const bucket = this.buckets[index];
     if (bucket === undefined || permits === 0) return;
+    this.revision++;
     bucket.correct(permits, this.time.at(now));
     this.ledger.correct(index, startedAt, permits);
     if (permits < 0) this.#ledgerUntil = Math.max(this.#ledgerUntil, now + bucket.plan.windowMs);
@@ -116,6 +123,7 @@ export class Gate {
   /** Holds every start until an instant; true if that is later than what that cause held before. */
   hold(cause: HoldCause, until: number, now: number): boolean {
     if (!this.holds.extend(cause, until)) return false;
+    this.revision++;
     this.holdEnd = this.holds.until;
     this.#planWarm(now);
     return true;
@@ -123,7 +131,7 @@ export class Gate {
 
   /** Ends the operator's hold; with `all`, the server's too. */
   resume(now: number, all: boolean): void {
-    const wasHeld = this.holds.isHeld(now);
+    const wasHeld = this.isHeld(now);
     const wasWarmed = this.#warmedFrom(now) > now;
     this.holds.end(all ? ['operator', ...SERVERS_HOLDS] : ['operator']);
     if (wasHeld) this.holdEnd = Math.max(this.holds.until, now);
@@ -131,12 +139,18 @@ export class Gate {
     if (!all) this.#planWarm(now);
   }
 
-  isWarm(now: number): boolean {
-    return this.time.isWarm(now);
+  /** The instant before which nothing starts. Who is unlimited is held by the operator alone. */
+  get heldUntil(): number {
+    return this.plan.unlimited ? this.holds.untilOf('operator') : this.holds.until;
+  }
+
+  isHeld(now: number): boolean {
+    return this.heldUntil - now > HOLD_DUE_MS;
   }
 
   /** The earliest instant at which the `count`-th start after one at `from` may come, by spacing alone. */
   intervalAfter(from: number, count: number, atLeast: number): number {
+    if (this.plan.unlimited) return Math.max(from, atLeast);
     const interval = this.plan.minIntervalMs ?? 0;
     const plain = from + count * interval;
     const { warmFrom, warmUntil } = this.time;
@@ -150,6 +164,7 @@ export class Gate {
 
   /** The gate under a new plan: levels, holds and history are kept; quotas are matched by unit and window. */
   replan(plan: DownstreamPlan, now: number): void {
+    this.revision++;
     const lane = this.time.at(now);
     const from = plan.quotas.map((quota) =>
       this.plan.quotas.findIndex((old) => old.unit === quota.unit && old.windowMs === quota.windowMs),

@@ -22,13 +22,14 @@ export class Holds {
     this.#settle();
   }
 
+  /** When one cause's hold ends; 0 if it never held. */
+  untilOf(cause: HoldCause): number {
+    return this.#until.get(cause) ?? 0;
+  }
+
   /** Holds in force, as cause and instant. */
   inForce(now: number): [HoldCause, number][] {
     return [...this.#until].filter(([, until]) => until > now);
-  }
-
-  isHeld(now: number): boolean {
-    return this.until - now > HOLD_DUE_MS;
   }
 
   #settle(): void {
@@ -40,6 +41,3 @@ export class Holds {
     }
   }
 }
-
-/** A server's instant is kept to the nanosecond: only what floating point adds is forgiven. */
-const HOLD_DUE_MS = 1e-6;

@@ -50,7 +50,7 @@ export class Projection {
       this.#limitIs('quota', bucket.plan.text);
     }
     // What a person looks for first: without the hold nobody would wait that long.
-    if (gate.holds.isHeld(this.#now)) this.#limitIs('hold', gate.holds.cause);
+    if (gate.isHeld(this.#now)) this.#limitIs('hold', gate.holds.cause);
     return at;
   }
 

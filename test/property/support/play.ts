@@ -18,8 +18,6 @@ const NOTHING: Omit<CallSpec, 'behaviour'> = {
   deadline: undefined,
   signal: undefined,
 };
-/** Refusals that come before there is a lane that could tell of them. */
-const SILENT = /maxAccounts|is closed|unknown downstream/;
 /** What a caller can be rejected with besides refusals: the reason of an abort, or what `fn` threw. */
 const OWN = /^(abort|call|status) \d+/;
 
@@ -27,9 +25,6 @@ const OWN = /^(abort|call|status) \d+/;
 export class Player {
   readonly #world: World;
   readonly #policies: readonly TestPolicy[];
-  /** Calls whose end no event tells: there was no lane. */
-  silent = 0;
-
   constructor(world: World, policies: readonly TestPolicy[]) {
     this.#world = world;
     this.#policies = policies;
@@ -171,7 +166,6 @@ export class Player {
     }
     if (error.started !== call.runs > 0)
       world.fault(`call ${call.id}: started ${error.started}, ran ${call.runs} times`);
-    if (SILENT.test(error.message) && call.callId === undefined && !call.isNested) this.silent++;
     if (error.code === 'INVALID_CALL') world.fault(`call ${call.id}: ${error.message}`);
     if (error.started && call.call?.signal.aborted === false) world.fault(`call ${call.id}: its signal never fired`);
   }
