@@ -77,7 +77,8 @@ class NaiveRun {
 
 /** Classes in order, runs in turn, and every so often the longest waiter of all. */
 export class NaiveLine {
-  readonly #classes = [0, 1, 2].map(() => new NaiveRun());
+  /** Nested calls, then the three classes. */
+  readonly #classes = [-1, 0, 1, 2].map(() => new NaiveRun());
   readonly #lowerShare: number;
   #share = 0;
 
@@ -86,22 +87,32 @@ export class NaiveLine {
   }
 
   push(turn: Turn): void {
-    this.#classes[turn.rank]!.push(turn, turn.path);
+    this.#class(turn).push(turn, turn.path);
   }
 
-  get next(): Turn | undefined {
-    const all = this.#classes.flatMap((one) => one.all).sort((a, b) => a.seq - b.seq);
-    if (all.length === 0) return undefined;
-    return this.#isOldestDue ? all[0] : this.#classes.find((one) => one.all.length > 0)!.head;
+  /** Without a place only nested calls can start, and none of them has to wait for the longest waiter. */
+  next(hasPlace: boolean): Turn | undefined {
+    const isNestedFirst = !hasPlace && this.#classes[0]!.all.length > 0;
+    return this.#isOldestDue && !isNestedFirst ? this.#oldest : this.#classes.find((one) => one.all.length > 0)?.head;
   }
 
   serve(turn: Turn): void {
-    this.#share = this.#isOldestDue ? Math.max(0, this.#share + this.#lowerShare - 1) : this.#share + this.#lowerShare;
-    this.#classes[turn.rank]!.take(turn, turn.path, true);
+    const share = this.#share + this.#lowerShare;
+    const isOldest = this.#isOldestDue && turn === this.#oldest;
+    this.#share = isOldest ? Math.max(0, share - 1) : Math.min(1, share);
+    this.#class(turn).take(turn, turn.path, true);
   }
 
   leave(turn: Turn): void {
-    this.#classes[turn.rank]!.take(turn, turn.path, false);
+    this.#class(turn).take(turn, turn.path, false);
+  }
+
+  #class({ rank }: Turn): NaiveRun {
+    return this.#classes[rank + 1]!;
+  }
+
+  get #oldest(): Turn | undefined {
+    return this.#classes.flatMap((one) => one.all).sort((a, b) => a.seq - b.seq)[0];
   }
 
   get #isOldestDue(): boolean {
