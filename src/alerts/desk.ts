@@ -83,28 +83,14 @@ function userCallback(
 ): (alert: Alert) => void {
   let hasFailed = false;
   return (alert) => {
-    const fail = (error: unknown): void => {
-      if (hasFailed) return;
-      hasFailed = true;
-      const detail = `onAlert: ${error instanceof Error ? error.message : typeof error}`;
-      emit({ at: clock.wallNow(), downstream: alert.downstream, type: 'listener-failed', detail });
-    };
-    try {
-      // An async function fits the type as well; its rejection must not end the process.
-      const result: unknown = onAlert?.(alert);
-      if (result instanceof Promise) result.catch(fail);
-    } catch (error) {
-      fail(error);
-    }
-  };
-}
-
-function guarded(emit: (event: DispatcherEvent) => void): (event: DispatcherEvent) => void {
-  return (event) => {
-    try {
-      emit(event);
-    } catch {
-      // Whoever listens has failed; there is nobody left to tell.
-    }
+    guarded(
+      () => onAlert?.(alert),
+      (error) => {
+        if (hasFailed) return;
+        hasFailed = true;
+        const detail = `onAlert: ${messageOf(error)}`;
+        emit({ at: clock.wallNow(), downstream: alert.downstream, type: 'listener-failed', detail });
+      },
+    );
   };
 }

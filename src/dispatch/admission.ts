@@ -92,7 +92,8 @@ export class Admission {
     const { gate, line } = this.#core;
     this.#plain = plainRequest(gate.plan, now);
     for (const waiter of [...line]) {
-      waiter.costs = costsOf(gate.plan, waiter.request.cost);
+      const { cost } = waiter.request;
+      waiter.costs = cost === undefined ? this.#plain.costs : costsOf(gate.plan, cost);
       const refusal = this.#neverFits(waiter.costs);
       if (refusal !== undefined) this.#parts.endings.refuse(waiter, refusal, now);
     }

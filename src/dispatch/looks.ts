@@ -2,12 +2,26 @@ import { DUE_MS } from '../base/clock.ts';
 import { Projection } from '../model/projection.ts';
 import { isPaused, type LaneCore } from './core.ts';
 import { type Endings, mark, missed } from './endings.ts';
-import { paused } from './refusals.ts';
+import { paused, type Refusal } from './refusals.ts';
 import { limitOf } from './request.ts';
 import type { Waiter } from './waiter.ts';
 
 /** A look may take this many times its own duration to come again: 1 % of the time at most. */
 const REST = 99;
+/** One go of a look over very many takes this long at most; a look at the clock every so many. */
+const SLICE_MS = 5;
+const BATCH = 128;
+
+/** A look under way: what is left of it, and what it has found. Instants are those of its beginning. */
+interface Pass {
+  readonly order: readonly Waiter[];
+  readonly projection: Projection;
+  readonly now: number;
+  readonly mayNotWait: boolean;
+  next: number;
+  slackMs: number;
+  tookMs: number;
+}
 
 /**
  * Finds the waiters that cannot make it any more, when the outlook has worsened. The lane knows the
@@ -23,6 +37,7 @@ export class Looks {
   #isDue = false;
   #isScheduled = false;
   #notBefore = 0;
+  #pass: Pass | undefined;
 
   constructor(core: LaneCore, endings: Endings, done: () => void) {
     this.#core = core;
@@ -32,7 +47,8 @@ export class Looks {
 
   /** When a look that had to be put off may be made; Infinity if none is due. */
   get dueAt(): number {
-    return this.#isDue && !this.#isScheduled ? this.#notBefore : Number.POSITIVE_INFINITY;
+    if (this.#pass !== undefined || !this.#isDue || this.#isScheduled) return Number.POSITIVE_INFINITY;
+    return this.#notBefore;
   }
 
   /** A waiter has come with this much time to spare, were everybody before it; negative: it may be too late. */
@@ -60,40 +76,67 @@ export class Looks {
   }
 
   lookIfDue(): void {
-    if (!this.#isDue || this.#core.ports.clock.now() < this.#notBefore) return;
+    if (!this.#isDue || this.#pass !== undefined || this.#core.ports.clock.now() < this.#notBefore) return;
     this.#isDue = false;
-    const { clock } = this.#core.ports;
-    const from = clock.now();
-    this.#look(from);
-    const to = clock.now();
-    this.#notBefore = to + REST * (to - from);
+    this.#pass = this.#begin();
+    this.#worsenedMs = 0;
+    this.#slackMs = Number.POSITIVE_INFINITY;
+    this.#goOn(this.#pass);
   }
 
-  #look(now: number): void {
-    const { line, gate, entering } = this.#core;
-    const mayNotWait = isPaused(gate, now) && gate.plan.whilePaused === 'refuse';
+  #begin(): Pass {
+    const { line, gate, entering, ports } = this.#core;
+    const now = ports.clock.now();
     const projection = new Projection(gate, now);
     if (entering.count > 0) {
       projection.start(entering.first);
       projection.skip({ ...entering.ahead, count: entering.count - 1 });
     }
-    let slackMs = Number.POSITIVE_INFINITY;
+    const mayNotWait = isPaused(gate, now) && gate.plan.whilePaused === 'refuse';
+    const order = line.inOrder();
+    const tookMs = ports.clock.now() - now;
+    return { order, projection, now, mayNotWait, next: 0, slackMs: Number.POSITIVE_INFINITY, tookMs };
+  }
+
+  /** One go: very many waiters are looked at in several, so that the event loop is not held up. */
+  #goOn(pass: Pass): void {
+    const { clock } = this.#core.ports;
+    const from = clock.now();
     const marked: Waiter[] = [];
-    for (const waiter of line.inOrder()) {
-      const limit = limitOf(waiter.request);
-      const at = projection.due(waiter.costs);
-      const outlook = { at, limitedBy: projection.limitedBy, limit: projection.limit };
-      const isLimited = limit !== Number.POSITIVE_INFINITY;
-      const refusal = isLimited && at > limit + DUE_MS ? missed(waiter) : !isLimited && mayNotWait ? paused : undefined;
-      if (refusal !== undefined || waiter.ending !== undefined) {
-        if (refusal !== undefined && mark(waiter, this.#endings.refusing(refusal, now, outlook))) marked.push(waiter);
-        continue;
-      }
-      if (isLimited) slackMs = Math.min(slackMs, limit - at);
-      projection.start(waiter.costs);
+    let now = from;
+    while (pass.next < pass.order.length && now < from + SLICE_MS) {
+      const end = Math.min(pass.next + BATCH, pass.order.length);
+      for (; pass.next < end; pass.next++) this.#lookAt(pass.order[pass.next]!, pass, marked);
+      now = clock.now();
     }
-    this.#slackMs = slackMs;
-    this.#worsenedMs = 0;
     this.#endings.leave(marked);
+    pass.tookMs += clock.now() - from;
+    if (pass.next < pass.order.length) {
+      clock.setTimer(1, () => {
+        this.#goOn(pass);
+        this.#done();
+      });
+      return;
+    }
+    this.#pass = undefined;
+    this.#slackMs = Math.min(this.#slackMs, pass.slackMs);
+    this.#notBefore = clock.now() + REST * pass.tookMs;
+  }
+
+  #lookAt(waiter: Waiter, pass: Pass, marked: Waiter[]): void {
+    if (!waiter.isInLine || waiter.ending !== undefined) return;
+    const { projection } = pass;
+    const limit = limitOf(waiter.request);
+    const at = projection.due(waiter.costs);
+    let refusal: Refusal | undefined;
+    if (limit === Number.POSITIVE_INFINITY) refusal = pass.mayNotWait ? paused : undefined;
+    else if (at > limit + DUE_MS) refusal = missed(waiter);
+    else pass.slackMs = Math.min(pass.slackMs, limit - at);
+    if (refusal === undefined) {
+      projection.start(waiter.costs);
+      return;
+    }
+    const outlook = { at, limitedBy: projection.limitedBy, limit: projection.limit };
+    if (mark(waiter, this.#endings.refusing(refusal, pass.now, outlook))) marked.push(waiter);
   }
 }

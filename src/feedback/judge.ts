@@ -1,3 +1,4 @@
+import { isError } from '../base/text.ts';
 import type { Classifier, Judge, Verdict } from '../base/verdict.ts';
 import type { Outcome } from '../base/words.ts';
 import { property } from './hint.ts';
@@ -47,7 +48,7 @@ export function createJudge(options: JudgeOptions): Judge {
  */
 export function judgeReport(judge: Judge, outcome: unknown): Verdict {
   const status = asStatus(property(outcome, 'status')) ?? asStatus(property(outcome, 'statusCode'));
-  const thrown = status === undefined ? outcome instanceof Error : status >= 400;
+  const thrown = status === undefined ? isError(outcome) : status >= 400;
   return judge(outcome, thrown);
 }
 
