@@ -52,7 +52,7 @@ export class Player {
     else if (deal.kind === 'settle') {
       const call = this.#pick(
         deal.which,
-        (one) => one.call !== undefined && (one.state !== 'over' || one.lateSettles < 2),
+        (one) => one.call !== undefined && (one.state !== 'over' || (one.isKnownOver && one.lateSettles < 2)),
       );
       if (call !== undefined) this.settle(call, deal.permits, deal.unit);
     } else if (world.isClosing) return;
@@ -130,6 +130,7 @@ export class Player {
       ...more,
       madeAt: world.now,
       state: 'waiting',
+      isKnownOver: false,
       isAnswered: false,
       error: undefined,
       runs: 0,

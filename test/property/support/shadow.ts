@@ -16,6 +16,8 @@ export interface ShadowCall {
   readonly deadlineWall: number;
   readonly maxWaitAt: number;
   state: 'waiting' | 'running' | 'over';
+  /** It was over a turn ago: by now its lane knows that too. */
+  isKnownOver: boolean;
   /** Whether the caller has its answer. */
   isAnswered: boolean;
   error: unknown;

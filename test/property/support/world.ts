@@ -138,6 +138,7 @@ export class World {
 
   look(): void {
     for (const read of this.#unread.splice(0)) read();
+    for (const call of this.calls) if (call.state === 'over') call.isKnownOver = true;
     this.checks.look();
   }
 
