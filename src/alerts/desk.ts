@@ -1,6 +1,7 @@
 import type { Alert, AlertFacts, AlertSink } from '../base/alert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DispatcherEvent } from '../base/events.ts';
+import { guarded, messageOf } from '../base/text.ts';
 import { buildAlert } from './alert.ts';
 import { Incidents } from './incidents.ts';
 import { createOutbox } from './outbox.ts';
@@ -32,7 +33,12 @@ export interface AlertDesk {
 
 export function createAlertDesk(options: AlertDeskOptions): AlertDesk {
   const { clock, origin } = options;
-  const emit = guarded(options.emit);
+  // Where whoever listens has failed there is nobody left to tell.
+  const emit = (event: DispatcherEvent): void =>
+    guarded(
+      () => options.emit(event),
+      () => undefined,
+    );
   const outbox = createOutbox({ clock, sinks: options.sinks ?? [stderrSink()], emit });
   let raised = 0;
   let closing: Promise<void> | undefined;

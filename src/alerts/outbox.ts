@@ -1,6 +1,7 @@
 import type { Alert, AlertSink } from '../base/alert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DispatcherEvent } from '../base/events.ts';
+import { isError } from '../base/text.ts';
 import { Mailbox } from './mailbox.ts';
 
 export interface OutboxOptions {
@@ -55,9 +56,13 @@ export function createOutbox({ clock, sinks, emit }: OutboxOptions): Outbox {
 
 /** An error's message may hold the address of a webhook, which is a secret: only its kind is told. */
 function kindOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'failed';
-  const code: unknown = Reflect.get(error, 'code');
-  return typeof code === 'string' ? `${error.name} ${code}` : error.name;
+  if (!isError(error)) return 'failed';
+  try {
+    const { name, code } = error as { readonly name?: unknown; readonly code?: unknown };
+    return typeof code === 'string' ? `${String(name)} ${code}` : String(name);
+  } catch {
+    return 'failed';
+  }
 }
 
 function within(clock: Clock, ms: number, work: Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 import { type Clock, createSystemClock } from '../base/clock.ts';
 import type { AdmissionError } from '../base/errors.ts';
 import type { Dispatcher } from '../contract.ts';
-import type { CallContext } from '../dispatch/context.ts';
+import type { Call, CallContext } from '../dispatch/context.ts';
 import { mergeContexts } from '../dispatch/scope.ts';
 import { createDispatcher } from '../dispatcher.ts';
 import type { PolicyInput } from '../policy/input.ts';
@@ -70,38 +70,38 @@ interface Doubling {
 function doubled(real: Dispatcher, doubling: Doubling): DispatcherDouble {
   const { calls, outer, refuse } = doubling;
   const know = (downstream: string): string => {
-    // A bad name is left to the real one, which says what is wrong with it.
-    if (typeof downstream === 'string' && downstream !== '' && !real.names().includes(downstream)) {
+    if (typeof downstream !== 'string' || real.names().includes(downstream)) return downstream;
+    try {
       real.register(downstream, { unlimited: true });
+    } catch {
+      // A bad name, or any once it is closed: left to the real one, which says what is wrong.
     }
     return downstream;
   };
   const note = (downstream: string, ctx: CallContext | undefined): AdmissionError | undefined => {
-    const call = { downstream: know(downstream), ctx: mergeContexts(outer, ctx) ?? {} };
+    const call = { downstream: know(downstream), ctx: mergeContexts(outer, ctx ?? undefined) ?? {} };
     calls.push(call);
     return refuse?.(call);
   };
-  const gated =
-    <R>(run: (downstream: string, fn: (...args: never) => unknown, ctx?: CallContext) => R) =>
-    (downstream: string, fn: (...args: never) => unknown, ctx?: CallContext): R | Promise<never> => {
-      const refusal = note(downstream, ctx);
-      return refusal === undefined ? run(downstream, fn, ctx) : Promise.reject(refusal);
-    };
-  const callDownstream = gated(real.callDownstream as never) as Dispatcher['callDownstream'];
+  // Async: whatever is wrong with a call, it never throws synchronously.
+  const gated = async (downstream: string, ctx: CallContext | undefined, run: () => unknown): Promise<never> => {
+    const refusal = note(downstream, ctx);
+    if (refusal !== undefined) throw refusal;
+    return run() as never;
+  };
+  const callDownstream = (downstream: string, fn: (call: Call) => unknown, ctx?: CallContext): Promise<never> =>
+    gated(downstream, ctx, () => real.callDownstream(downstream, fn, ctx));
   const self: DispatcherDouble = {
     ...real,
     calls,
     callDownstream,
-    acquire: (downstream, ctx) => {
-      const refusal = note(downstream, ctx);
-      return refusal === undefined ? real.acquire(downstream, ctx) : Promise.reject(refusal);
-    },
-    wrap:
-      (downstream, fn, ctxOf) =>
-      (...args) =>
-        callDownstream(downstream, () => fn(...args), ctxOf?.(...args)),
+    acquire: (downstream, ctx) => gated(downstream, ctx, () => real.acquire(downstream, ctx)),
+    wrap: (downstream, fn, ctxOf) =>
+      async function (this: unknown, ...args) {
+        return callDownstream(downstream, () => fn.apply(this, args), ctxOf?.apply(this, args));
+      },
     with: (ctx) => doubled(real.with(ctx), { ...doubling, outer: mergeContexts(outer, ctx) }),
-    require: (names) => void Array.from(names, know),
+    require: (names) => real.require(Array.from(names, know)),
     register: (name, policy) => {
       real.register(name, policy);
       return self as never;
