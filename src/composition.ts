@@ -1,8 +1,10 @@
 import type { AlertDesk } from './alerts/desk.ts';
 import { createAlertDesk } from './alerts/desk.ts';
+import { checkArguments, plainName } from './arguments.ts';
 import { EventBus } from './base/bus.ts';
 import { type Clock, createSystemClock } from './base/clock.ts';
-import { type AdmissionError, DispatcherClosed, InvalidCall, PolicyError, UnknownDownstream } from './base/errors.ts';
+import { type AdmissionError, DispatcherClosed, PolicyError, UnknownDownstream } from './base/errors.ts';
+import { nearest } from './base/nearest.ts';
 import type { DownstreamPlan, PolicyPlan } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import { messageOf, show } from './base/text.ts';
@@ -19,7 +21,6 @@ import { createJudge } from './feedback/judge.ts';
 import { diffDownstream } from './policy/diff.ts';
 import { policyHash } from './policy/hash.ts';
 import type { DownstreamPolicyInput } from './policy/input.ts';
-import { nearest } from './policy/nearest.ts';
 import { defaultsOf, resolveDownstream, resolvePolicy } from './policy/resolve.ts';
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 import { VERSION } from './version.ts';
@@ -52,6 +53,7 @@ export class Composition {
   #incidentId = 0;
 
   constructor(policy: unknown, options: DispatcherOptions) {
+    checkArguments(policy, options);
     this.#options = options;
     this.#env = options.env ?? processEnvironment();
     const plan = resolvePolicy(policy, { env: this.#env });
@@ -249,17 +251,6 @@ export class Composition {
       ...(environment === undefined ? {} : { environment }),
     };
   }
-}
-
-/** A name for messages and events, whatever was given as one. */
-function plainName(name: unknown): string {
-  return typeof name === 'string' ? name : show(name);
-}
-
-/** Checks what `callDownstream` is given to run. */
-export function checkFunction(fn: unknown, downstream: string): void {
-  if (typeof fn === 'function') return;
-  throw new InvalidCall(`${downstream}: fn: expected a function, found ${show(fn)}`, { downstream });
 }
 
 /** Runs where there is no process. */

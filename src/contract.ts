@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Alert, AlertSink } from './base/alert.ts';
 import type { Listener } from './base/bus.ts';
 import type { Clock } from './base/clock.ts';

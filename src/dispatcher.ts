@@ -1,8 +1,9 @@
+import { checkFunction } from './arguments.ts';
 import { DURATION_FORM, parseDuration } from './base/duration.ts';
 import { InvalidCall, isAdmissionError } from './base/errors.ts';
 import { show } from './base/text.ts';
 import { closeAll } from './closing.ts';
-import { Composition, checkFunction } from './composition.ts';
+import { Composition } from './composition.ts';
 import type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
 import type { Fn } from './dispatch/admission.ts';
 import type { Call, CallContext, Lease } from './dispatch/context.ts';
@@ -124,7 +125,12 @@ class Face implements Dispatcher {
     const found = this.#composition.find(downstream);
     const ms = parseDuration(options?.for);
     if (ms === undefined || ms > LONGEST_PAUSE_MS) {
-      throw invalid(downstream, 'for', options?.for, `${DURATION_FORM}; 366 days at most`);
+      throw invalid(
+        downstream,
+        'for',
+        typeof options === 'object' ? options?.for : options,
+        `${DURATION_FORM}; 366 days at most`,
+      );
     }
     found.pause(ms, options.reason);
   };

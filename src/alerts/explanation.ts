@@ -118,7 +118,9 @@ function whatToDo(facts: AlertFacts, hypothesis: Hypothesis, suggestion: Alert['
 function declareOne({ downstream, action }: AlertFacts, suggestion: Alert['suggestion']): string {
   const unlimited = action.kind === 'none' ? ' in place of `unlimited`' : '';
   const first = `The policy declares no quota for ${downstream}, so no model of ours was wrong. To do, by day: find out its limit and declare it as \`quota\`${unlimited}`;
-  return suggestion === undefined ? `${first}.` : `${first}; ${suggestion.to}, what it last took, is a start.`;
+  return suggestion === undefined
+    ? `${first}.`
+    : `${first}; ${suggestion.to}, what it is known to have answered, is a start.`;
 }
 
 function correctTheQuota(facts: AlertFacts, hypothesis: Hypothesis): string {

@@ -2,7 +2,8 @@ import type { Alert, AlertFacts } from '../base/alert.ts';
 
 /**
  * A change of the policy that fits the evidence; so far only the first quota of a downstream that
- * declares none: what it took in the widest window that we counted, less the call that it refused.
+ * declares none: what is known to have been answered in the widest window that we counted. Calls that
+ * were refused or have no answer yet are not: a burst of a hundred would propose a hundred.
  */
 export function suggestionFor(facts: AlertFacts): Alert['suggestion'] {
   if (facts.name !== 'QuotaModelWrong' || facts.declared.length > 0) return undefined;
@@ -13,7 +14,8 @@ export function suggestionFor(facts: AlertFacts): Alert['suggestion'] {
       undefined,
     );
   if (widest === undefined) return undefined;
-  const to = `${Math.max(1, widest.starts - 1)}/${windowText(widest.windowMs)}`;
+  const answered = widest.starts - facts.impact.inFlight - facts.incident.throttles;
+  const to = `${Math.max(1, answered)}/${windowText(widest.windowMs)}`;
   return { path: `downstreams.${facts.downstream}.quota`, from: null, to };
 }
 

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { PolicyError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import { describePolicy } from '../policy/describe.ts';
 import type { Environment } from '../policy/environment.ts';
 import type { Policy } from '../policy/input.ts';
 import { loadPolicy } from '../policy/load.ts';
-import { nearest } from '../policy/nearest.ts';
 import { policyJsonSchema } from '../policy/options.ts';
 import { resolvePolicy } from '../policy/resolve.ts';
 import { typesModule } from './types-module.ts';

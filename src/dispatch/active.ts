@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { DownstreamPlan } from '../base/plan.ts';
 import type { Cost } from '../base/words.ts';
 import type { Costs } from '../model/gate.ts';

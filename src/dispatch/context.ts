@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Cost, LimitedBy, Priority } from '../base/words.ts';
 
 /** What `onWait` is told. */

@@ -98,7 +98,9 @@ export const laneStalled: Refusal = refusal('RATE_LIMIT_QUEUE_TIMEOUT', (facts) 
 
 export function queueFull(depth: number, isDisplaced = false): Refusal {
   return refusal('RATE_LIMIT_QUEUE_FULL', (facts) => {
-    const why = isDisplaced ? 'displaced by a call of a higher class' : `${depth} calls wait already (maxQueueDepth)`;
+    const full =
+      depth === 0 ? 'nothing may wait here (maxQueueDepth: 0)' : `${depth} calls wait already (maxQueueDepth)`;
+    const why = isDisplaced ? 'displaced by a call of a higher class' : full;
     const message = `${facts.downstream}: refused, ${why}.${later(facts.expectedMs)}`;
     return new QueueFull(message, factsOf(facts, facts.expectedMs));
   });

@@ -1,4 +1,5 @@
 import { InvalidCall } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { show } from '../base/text.ts';
 import { type Cost, PRIORITIES, type Priority, REQUESTS } from '../base/words.ts';
@@ -71,6 +72,7 @@ export function readRequest(
 ): Request {
   const { priority = plan.priority, cost, signal, tool, runId, idempotent, onWait, deadline } = context;
   const fail: Fail = (field, found, expected) => refuseField(plan, context, field, found, expected);
+  for (const key in context) if (!FIELDS.has(key)) checkKey(key, fail);
   const rank = PRIORITIES.indexOf(priority);
   if (rank < 0) fail('priority', priority, `one of ${PRIORITIES.join(', ')}`);
   if (tool !== undefined && typeof tool !== 'string') fail('tool', tool, 'a text');
@@ -98,6 +100,27 @@ export function readRequest(
 }
 
 type Fail = (field: string, found: unknown, expected: string) => never;
+
+const FIELDS: ReadonlySet<string> = new Set([
+  'deadline',
+  'signal',
+  'priority',
+  'cost',
+  'account',
+  'tool',
+  'runId',
+  'idempotent',
+  'onWait',
+]);
+/** What others call a deadline. */
+const DURATIONS: ReadonlySet<string> = new Set(['timeout', 'timeoutMs', 'deadlineMs', 'ttl', 'expiration', 'maxWait']);
+
+/** A richer context is fine; a field that was probably meant to be one of ours is not. */
+function checkKey(key: string, fail: Fail): void {
+  if (DURATIONS.has(key)) fail(key, 'a field that is not read', 'deadline: Date.now() + ... (an instant)');
+  const near = nearest(key, FIELDS);
+  if (near !== undefined) fail(key, 'a field that is not read', near);
+}
 
 /** Turns are taken at so many levels; what lies below shares the last. */
 const MOST_LEVELS = 3;

@@ -1,8 +1,8 @@
 import { durationMs, formatDuration } from '../base/duration.ts';
+import { nearest } from '../base/nearest.ts';
 import type { CooldownPlan, DownstreamPlan, QuotaPlan, WarmPlan } from '../base/plan.ts';
 import { type Duration, REQUESTS } from '../base/words.ts';
 import { complain, type Draft, isOwn, type OptionName } from './draft.ts';
-import { nearest } from './nearest.ts';
 import { durationText } from './quota.ts';
 import { declaredUnits, planQuotas } from './quotas.ts';
 import { DEFAULTS } from './values.ts';

@@ -1,7 +1,7 @@
 import type { PolicyProblem } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import { noteOf } from './fields.ts';
 import { optionPart, PREFIX, variablePart } from './names.ts';
-import { nearest } from './nearest.ts';
 import { foundText, isObject, type Path, pathText, withKey } from './paths.ts';
 import { readQuota } from './quota.ts';
 import { downstreamSchema } from './schema.ts';

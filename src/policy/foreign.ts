@@ -1,5 +1,5 @@
+import { fold } from '../base/nearest.ts';
 import { REQUESTS } from '../base/words.ts';
-import { fold } from './nearest.ts';
 import { quotaText } from './quota.ts';
 
 type Translate = (value: unknown) => string;

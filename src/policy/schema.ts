@@ -88,7 +88,7 @@ const identity = {
   }).optional(),
   hosts: option(z.array(option(z.string().regex(/^[^\s/:@]+(:\d+)?$/), hostNote())), {
     expected: 'a list of host names, such as [api.example.com]',
-    meaning: 'Hosts that belong to this downstream, for the HTTP adapters',
+    meaning: 'Hosts that belong to this downstream: a note for readers, and for HTTP adapters once there are any',
     default: 'none',
   }).optional(),
   owner: option(words(), {
@@ -108,7 +108,7 @@ const identity = {
   }).optional(),
   classify: option(words(), {
     expected: 'the name of a classifier',
-    meaning: 'A ready-made classifier by name (`graphql`, ...), or one passed to `createDispatcher`',
+    meaning: 'Name of a classifier that is passed to `createDispatcher`; default: the one with the name of the downstream, if there is one',
     default: 'none',
   }).optional(),
 };

@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 import type { PolicyProblem } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import { type Note, noteOf } from './fields.ts';
 import { translateForeign } from './foreign.ts';
-import { nearest } from './nearest.ts';
 import { foundText, isObject, type Path, pathText, valueAt } from './paths.ts';
 import { suggestQuota } from './quota.ts';
 

@@ -3,8 +3,7 @@ import { buildAlert } from '../../src/alerts/alert.ts';
 import type { AlertFacts } from '../../src/base/alert.ts';
 import { factsOf, NOW, origin } from './facts.ts';
 
-const built = (change: Partial<AlertFacts> = {}): ReturnType<typeof buildAlert> =>
-  buildAlert(factsOf(change), origin);
+const built = (change: Partial<AlertFacts> = {}): ReturnType<typeof buildAlert> => buildAlert(factsOf(change), origin);
 const paragraphs = (change: Partial<AlertFacts> = {}): string[] => built(change).explanation.split('\n');
 
 const incident = (inARow: number, throttles = 1): AlertFacts['incident'] => ({
@@ -71,9 +70,7 @@ describe('hypothesis', () => {
     const windows = [{ windowMs: 60_000, starts: 61, declared: 60 }];
     expect(built({ observed: { windows, processUpMs: 5 } }).hypothesis).toBe('policy-too-wide');
     expect(built({ declared: [], observed: { ...observed, processUpMs: 5 } }).hypothesis).toBe('unknown');
-    expect(built({ name: 'LaneStalled', observed: { ...observed, processUpMs: 5 } }).hypothesis).toBe(
-      'unknown',
-    );
+    expect(built({ name: 'LaneStalled', observed: { ...observed, processUpMs: 5 } }).hypothesis).toBe('unknown');
   });
 });
 
@@ -98,9 +95,7 @@ describe('the explanation has three parts', () => {
     );
     expect(seen).toContain('The server named no time to come back.');
     expect(seen).toContain('The last hold ended 1.5 s before. This process has been up for 12 s.');
-    expect(toDo).toMatch(
-      /^Nothing is to be done now: this process is younger than the longest window \(60 s\)/,
-    );
+    expect(toDo).toMatch(/^Nothing is to be done now: this process is younger than the longest window \(60 s\)/);
   });
 
   test('a pause over midnight, the third incident in a row, capped', () => {
@@ -120,20 +115,20 @@ describe('the explanation has three parts', () => {
     expect(toDo).toContain("resume('carrier', { all: true }) ends the pause");
   });
 
-  test('a downstream without a quota is proposed one, from what it last took', () => {
+  test('a downstream without a quota is proposed one, from what it is known to have answered', () => {
     const observed = { ...factsOf().observed, windows: factsOf().observed.windows.slice(0, 2) };
     const alert = built({ downstream: 'search', declared: [], observed });
-    expect(alert.suggestion).toEqual({ path: 'downstreams.search.quota', from: null, to: '8/10s' });
+    expect(alert.suggestion).toEqual({ path: 'downstreams.search.quota', from: null, to: '5/10s' });
     expect(alert.explanation.split('\n')[2]).toBe(
-      'The policy declares no quota for search, so no model of ours was wrong. To do, by day: find out its limit and declare it as `quota`; 8/10s, what it last took, is a start.',
+      'The policy declares no quota for search, so no model of ours was wrong. To do, by day: find out its limit and declare it as `quota`; 5/10s, what it is known to have answered, is a start.',
     );
   });
 
   test.each([
-    [1_000, 5, '4/second'],
-    [60_000, 5, '4/minute'],
-    [3_600_000, 5, '4/hour'],
-    [86_400_000, 5, '4/day'],
+    [1_000, 8, '4/second'],
+    [60_000, 8, '4/minute'],
+    [3_600_000, 8, '4/hour'],
+    [86_400_000, 8, '4/day'],
     [1_500, 1, '1/1500ms'],
   ])('a window of %d ms with %d starts proposes %s', (windowMs, starts, to) => {
     const observed = { windows: [{ windowMs, starts }], processUpMs: 1 };

@@ -16,9 +16,7 @@ beforeEach(() => {
   events = [];
 });
 
-function deskWith(
-  options: { sinks?: readonly AlertSink[]; onAlert?: (alert: Alert) => void } = {},
-): AlertDesk {
+function deskWith(options: { sinks?: readonly AlertSink[]; onAlert?: (alert: Alert) => void } = {}): AlertDesk {
   const sink = { name: 'memory', spacingMs: 0, deliver: (alert: Alert) => void told.push(alert) };
   const emit = (event: DispatcherEvent): void => void events.push(event);
   return createAlertDesk({ clock, sinks: [sink], emit, origin, ...options });
@@ -231,12 +229,7 @@ describe('close', () => {
     expect(desk.pending).toBe(1);
     await Promise.all([desk.close(1_000), desk.close(1_000)]);
     expect(told).toHaveLength(1);
-    expect([desk.pending, desk.dropped, clock.idleTimers, clock.pendingTimers]).toEqual([
-      0,
-      { memory: 0 },
-      0,
-      0,
-    ]);
+    expect([desk.pending, desk.dropped, clock.idleTimers, clock.pendingTimers]).toEqual([0, { memory: 0 }, 0, 0]);
     throttle(desk, { downstream: 'mail' });
     expect(onAlert).toHaveBeenCalledTimes(2);
     expect([desk.pending, desk.dropped, clock.idleTimers]).toEqual([0, { memory: 1 }, 0]);

@@ -41,7 +41,7 @@ test('a block on a terminal', () => {
 
 test('a change of the policy has a line of its own; an end is headed as one', () => {
   const alert = alertOf({ declared: [] });
-  expect(written(alert, true)).toContain('\n  policy: downstreams.carrier.quota: "40/minute"\n');
+  expect(written(alert, true)).toContain('\n  policy: downstreams.carrier.quota: "37/minute"\n');
   const changed = { ...alert, suggestion: { path: 'a.b', from: 0.8, to: 0.5 } };
   expect(written(changed, true)).toContain('\n  policy: a.b: 0.8 -> 0.5\n');
   expect(written({ ...alert, status: 'resolved' }, true)).toMatch(/^penstock RESOLVED carrier: /);

@@ -1,0 +1,51 @@
+import { InvalidCall, PolicyError, type PolicyProblem } from './base/errors.ts';
+import { nearest } from './base/nearest.ts';
+import { show } from './base/text.ts';
+import type { DispatcherOptions } from './contract.ts';
+
+/** A name for messages and events, whatever was given as one. */
+export function plainName(name: unknown): string {
+  return typeof name === 'string' ? name : show(name);
+}
+
+const OPTIONS: readonly (keyof DispatcherOptions)[] = [
+  'name',
+  'clock',
+  'onAlert',
+  'alertSinks',
+  'classify',
+  'env',
+  'random',
+  'telemetry',
+];
+
+/** What the compiler tells those who have one. */
+export function checkArguments(policy: unknown, options: DispatcherOptions): void {
+  const problems: PolicyProblem[] = [];
+  if (policy instanceof Promise) {
+    problems.push({ path: 'policy', message: 'expected a policy, found a promise; write await loadPolicy(...)' });
+  }
+  if (typeof policy === 'string') {
+    problems.push({
+      path: 'policy',
+      message: `expected a policy, found a text; a path? write await loadPolicy(${show(policy)})`,
+    });
+  }
+  for (const key of Object.keys(options)) {
+    if (OPTIONS.includes(key as keyof DispatcherOptions)) continue;
+    const near = nearest(key, OPTIONS);
+    const hint = near === undefined ? `known are ${OPTIONS.join(', ')}` : `did you mean ${near}?`;
+    problems.push({ path: `options.${key}`, message: `unknown option; ${hint}` });
+  }
+  for (const [i, sink] of (options.alertSinks ?? []).entries()) {
+    if (typeof sink?.name === 'string' && typeof sink?.deliver === 'function') continue;
+    problems.push({ path: `options.alertSinks[${i}]`, message: 'expected { name, deliver(alert, signal) }' });
+  }
+  if (problems.length > 0) throw new PolicyError(problems, 'createDispatcher');
+}
+
+/** Checks what `callDownstream` is given to run. */
+export function checkFunction(fn: unknown, downstream: string): void {
+  if (typeof fn === 'function') return;
+  throw new InvalidCall(`${downstream}: fn: expected a function, found ${show(fn)}`, { downstream });
+}
