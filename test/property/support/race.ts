@@ -24,6 +24,9 @@ interface Racer {
   call: Call | undefined;
   finish: (() => void) | undefined;
   isOver: boolean;
+  /** It was over a turn ago: by now its lane knows that too. */
+  isKnownOver: boolean;
+  lateSettles: number;
 }
 
 /** What a bucket holds, counted in permits that went in and came out, and not as an instant. */
@@ -132,6 +135,8 @@ export class Race {
       call: undefined,
       finish: undefined,
       isOver: false,
+      isKnownOver: false,
+      lateSettles: 0,
     };
     this.#racers.push(racer);
     const answer = this.#dispatcher.callDownstream(NAME, (call) => this.#fn(racer, call), {
@@ -182,12 +187,16 @@ export class Race {
   }
 
   #settle(): void {
-    const racer = this.#pick((one) => one.call !== undefined && !one.isOver);
+    const racer = this.#pick(({ call, isOver, isKnownOver, lateSettles }) => {
+      return call !== undefined && (!isOver || (isKnownOver && lateSettles < 2));
+    });
     if (racer === undefined) return;
     const permits = this.#below(6);
+    racer.call!.settle(permits);
+    // Once after the end it still counts; then no more.
+    if (racer.isOver && racer.lateSettles++ > 0) return;
     this.#purse.correct(permits - racer.taken, this.#clock.now());
     racer.taken = permits;
-    racer.call!.settle(permits);
   }
 
   #hold(): void {
@@ -227,7 +236,9 @@ export class Race {
 
   /** Those that are over and were answered once are no longer of interest; they must be looked at before. */
   #forget(): void {
-    for (const { answers, fnRuns, error, isOver } of this.#racers) {
+    for (const racer of this.#racers) {
+      const { answers, fnRuns, error, isOver } = racer;
+      racer.isKnownOver = isOver;
       if (answers > 1 || fnRuns > 1) this.faults.push(`${answers} answers, ${fnRuns} runs`);
       if (answers === 1 && fnRuns === 0 && error === undefined) this.faults.push('an answer without a run');
       if (isOver && answers === 0) this.faults.push('over, and nobody was told');

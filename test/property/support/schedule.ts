@@ -44,6 +44,7 @@ async function close(world: World, { drain, within }: Closing): Promise<void> {
   world.isClosing = true;
   void world.dispatcher.close({ drain, within }).then(() => {
     world.isClosed = true;
+    if (world.clock.pendingTimers > 0) world.fault(`closed, and ${world.clock.pendingTimers} timers are left`);
   });
   await world.settle();
 }
