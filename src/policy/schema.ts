@@ -108,7 +108,8 @@ const identity = {
   }).optional(),
   classify: option(words(), {
     expected: 'the name of a classifier',
-    meaning: 'Name of a classifier that is passed to `createDispatcher`; default: the one with the name of the downstream, if there is one',
+    meaning:
+      'Name of a classifier passed to `createDispatcher`; without it, one passed under the name of the downstream',
     default: 'none',
   }).optional(),
 };

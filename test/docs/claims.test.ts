@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Alert, createDispatcher, type DispatcherOptions, type PolicyInput } from '../../src/index.ts';
+import { type Alert, createDispatcher, type DispatcherOptions, explain, type PolicyInput } from '../../src/index.ts';
 import { FakeDownstream, ManualClock } from '../../src/testing.ts';
 import { read } from './support/pages.ts';
 
@@ -43,6 +43,16 @@ describe('Switching it on in a running fleet', () => {
     expect(alerts).toMatchObject([{ name: 'QuotaModelWrong', action: { kind: 'none' } }]);
   });
 
+  promised('beside `unlimited` it is an error', async () => {
+    expect(() => carrier({ unlimited: true, quota: '60/minute' })).toThrow(/unlimited has no admission control/);
+  });
+
+  promised('let one process make the calls of that downstream and write `workers: 1` there', async () => {
+    const env = { PENSTOCK__DEFAULTS__WORKERS: '4' };
+    expect(() => carrier({ quota: '1/second' }, { env })).toThrow(/cannot be divided among 4 workers/);
+    expect(carrier({ quota: '1/second', workers: 1 }, { env }).lane()?.quotas[0]?.sizedPerSecond).toBe(0.8);
+  });
+
   promised('lets everybody through from that moment, those that wait included', async () => {
     const { clock, call, lane, register } = carrier({ quota: '60/minute' });
     const calls = Array.from({ length: 20 }, () => call());
@@ -59,12 +69,12 @@ describe('Switching it on in a running fleet', () => {
     expect(lane()?.quotas[0]?.sizedPerSecond).toBe(0.2);
   });
 
-  promised("`await dispatcher.close({ drain: true, within: '30s' })`", async () => {
+  promised("`await dispatcher.close({ drain: true, within: '20s' })`", async () => {
     const { clock, call, close } = carrier({ quota: '60/minute' });
     const calls = Array.from({ length: 10 }, () => call());
     await clock.advance(0);
-    const closing = close({ drain: true, within: '30s' });
-    await clock.advance(30_000);
+    const closing = close({ drain: true, within: '20s' });
+    await clock.advance(20_000);
     expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true);
     expect(await closing).toMatchObject({ refused: 0, abandoned: 0 });
   });
@@ -112,6 +122,19 @@ describe('At 3 am', () => {
     expect(holds).toEqual([1_000, 4_000, 8_000, 16_000]);
   });
 
+  promised('A 503 with `Retry-After`, and a 529, hold the lane in the same way and raise no alert', async () => {
+    const alerts: Alert[] = [];
+    const { clock, server, call, lane } = carrier({ quota: '60/minute' }, { onAlert: (alert) => alerts.push(alert) });
+    server.answerNext(1, 503, { 'retry-after': '9' });
+    await call();
+    expect(lane()?.holds).toMatchObject([{ cause: 'retry-after', leftMs: 9_000 }]);
+    await clock.advance(60_000);
+    server.answerNext(1, 529);
+    await call();
+    expect(lane()?.holds).toHaveLength(1);
+    expect(alerts).toEqual([]);
+  });
+
   promised('the lane runs at half its pace for a while (`warm`), by itself', async () => {
     const { clock, server, call } = carrier({ quota: '60/minute' });
     server.answerNext(1, 429, { 'retry-after': '10' });
@@ -147,11 +170,68 @@ describe('Gotchas', () => {
     expect(lane()?.totals.started).toBe(2);
   });
 
+  promised('Several `call.run` at a time share that one place', async () => {
+    const { callDownstream, lane } = carrier({ maxConcurrent: 1 });
+    let [inside, most] = [0, 0];
+    const inner = async () => {
+      most = Math.max(most, ++inside);
+      await Promise.resolve();
+      inside -= 1;
+    };
+    await callDownstream('carrier', ({ run }) => Promise.all([run(inner), run(inner)]));
+    expect([most, lane()?.totals.started]).toEqual([2, 3]);
+  });
+
   promised('`fetch` does not throw on it: the lane reads it, stops, and hands it to you.', async () => {
     const { server, call, lane } = carrier({ quota: '60/minute' });
     server.answerNext(1, 429, { 'retry-after': '5' });
     expect((await call()).status).toBe(429);
     expect(lane()?.holds).toMatchObject([{ cause: 'retry-after', leftMs: 5_000 }]);
+  });
+});
+
+describe('What the context can say', () => {
+  promised('(`deadlin`, `timeout`), is refused with `InvalidCall`', async () => {
+    const { call } = carrier({ quota: '60/minute' });
+    for (const ctx of [{ deadlin: Date.now() }, { timeout: 30_000 }]) {
+      expect(await errorOf(call(ctx))).toMatchObject({ code: 'INVALID_CALL', message: /ctx\.(deadlin|timeout)/ });
+    }
+    expect(await errorOf(call({ userId: 'ann', locale: 'de' }))).toBeUndefined();
+  });
+});
+
+describe('Errors', () => {
+  async function abortedBy(reason: unknown) {
+    const { clock, call } = carrier({ quota: '60/minute' });
+    const controller = new AbortController();
+    const calls = Array.from({ length: 7 }, () => call({ signal: controller.signal }));
+    await clock.advance(0);
+    const waiting = errorOf(calls[6] ?? Promise.resolve());
+    if (reason === undefined) controller.abort();
+    else controller.abort(reason);
+    const error = await waiting;
+    expect(error).toBe(controller.signal.reason);
+    return explain(error);
+  }
+
+  promised('A call that its caller aborts rejects with `signal.reason`, whatever that is.', async () => {
+    expect(await abortedBy(undefined)).toMatchObject({ code: 'CANCELLED', retryable: false });
+    const named = Object.assign(new Error('left'), { name: 'AbortError' });
+    expect(await abortedBy(named)).toMatchObject({ code: 'CANCELLED' });
+    expect(await abortedBy(new DOMException('too long', 'TimeoutError'))).toMatchObject({ code: 'TIMEOUT' });
+    expect(await abortedBy(new Error('the user left'))).toMatchObject({ code: 'FAILED' });
+  });
+
+  promised('a call that was aborted while it waited included, the error does not tell', async () => {
+    expect(await abortedBy(undefined)).toMatchObject({ started: true });
+    const { call, clock } = carrier({ quota: '60/minute' });
+    for (let n = 0; n < 6; n += 1) await call();
+    expect(explain(await errorOf(call({ deadline: clock.wallNow() + 1 })))).toMatchObject({ started: false });
+  });
+
+  promised('or with the code `ETIMEDOUT`', async () => {
+    expect(explain(Object.assign(new Error('connect'), { code: 'ETIMEDOUT' }))).toMatchObject({ code: 'TIMEOUT' });
+    expect(explain({ status: 429 })).toMatchObject({ code: 'RATE_LIMITED', started: true });
   });
 });
 

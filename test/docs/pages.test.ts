@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parsePolicy } from '../../src/policy/parse.ts';
@@ -7,9 +7,18 @@ import { allBlocks, blocksOf, PAGES, ROOT, read } from './support/pages.ts';
 
 const text = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
+/** A page's own test; a long page has several, `recipes-tools.test.ts` beside `recipes.test.ts`. */
+function runnersOf(page: string): string {
+  const name = page.split('/').at(-1)?.replace('.md', '').toLowerCase() ?? '';
+  const files = readdirSync(join(ROOT, 'test/docs')).filter(
+    (file) => file.startsWith(name) && file.endsWith('.test.ts'),
+  );
+  return files.map((file) => text(`test/docs/${file}`)).join('\n');
+}
+
 describe('every block of code is run by a test', () => {
   test.each(allBlocks('ts').map((block) => [`${block.page}:${block.line}`, block] as const))('%s', (_, block) => {
-    const runner = text(`test/docs/${block.page.split('/').at(-1)?.replace('.md', '').toLowerCase()}.test.ts`);
+    const runner = runnersOf(block.page);
     expect(runner).toContain(block.title.replace(/ #\d+$/, ''));
     if (block.title.endsWith('#2')) expect(runner).toMatch(/ #2['`]/);
   });

@@ -47,19 +47,47 @@ test('In your tools: the policy that ships, a real server, a deadline', async ()
 describe('Errors', () => {
   type Tool = { getDeliveryStatus: () => Promise<{ isError?: boolean; content: { text: string }[] }> };
 
-  test('an answer is an answer', async () => {
-    const { callDownstream } = createDispatcher({ downstreams: { carrier: {} } }, { alertSinks: [] });
+  async function tool(callDownstream: unknown): Promise<Tool['getDeliveryStatus']> {
     const given = { id: 'T-2', callDownstream, fetch: carrier.fetch };
-    const { exports } = await runBlock<Tool>(block('Errors'), { given });
-    const { isError, content } = await exports.getDeliveryStatus();
+    return (await runBlock<Tool>(block('Errors'), { given })).exports.getDeliveryStatus;
+  }
+  const open = () => createDispatcher({ downstreams: { carrier: {} } }, { alertSinks: [], env: {} });
+
+  test('an answer is an answer', async () => {
+    const { isError, content } = await (await tool(open().callDownstream))();
     expect([isError, JSON.parse(content[0]?.text ?? '')]).toEqual([undefined, { id: 'T-2', state: 'on its way' }]);
   });
 
+  test('what is no answer is told in words, the 429 of the service included, and the lane learns of it', async () => {
+    const { callDownstream, snapshot } = open();
+    const ask = await tool(callDownstream);
+    carrier.answerNext({ status: 404 });
+    expect(await ask()).toMatchObject({ isError: true, content: [{ text: /failed with status 404/ }] });
+    carrier.answerNext({ status: 429, headers: { 'retry-after': '7' } });
+    expect(await ask()).toMatchObject({ isError: true, content: [{ text: /Try again in 7 s/ }] });
+    expect(snapshot().downstreams[0]?.holds).toMatchObject([{ cause: 'retry-after' }]);
+  });
+
   test('a refusal is told in words', async () => {
-    const { callDownstream } = refusingDispatcher('RATE_LIMITED', { retryAfterMs: 60_000 });
-    const given = { id: 'T-2', callDownstream, fetch: carrier.fetch };
-    const { exports } = await runBlock<Tool>(block('Errors'), { given });
-    expect(await exports.getDeliveryStatus()).toMatchObject({ isError: true, content: [{ text: /carrier: refused/ }] });
+    const ask = await tool(refusingDispatcher('RATE_LIMITED', { retryAfterMs: 60_000 }).callDownstream);
+    expect(await ask()).toMatchObject({ isError: true, content: [{ text: /carrier: refused/ }] });
+  });
+});
+
+describe('Names that the compiler checks', () => {
+  const run = async (downstreams: readonly string[]) =>
+    (
+      await runBlock<{ dispatcher: Dispatcher }>(block('Names that the compiler checks'), {
+        packages: { './downstreams.js': { downstreams } },
+      })
+    ).exports.dispatcher;
+
+  test('the names of the file that ships are all there', async () => {
+    expect((await run(['carrier', 'search'])).names()).toContain('carrier');
+  });
+
+  test('one that the file of today lacks ends the start', async () => {
+    await expect(run(['carrier', 'partner'])).rejects.toMatchObject({ code: 'UNKNOWN_DOWNSTREAM' });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDispatcher, type DispatcherOptions, type PolicyInput } from '../../src/index.ts';
+import { type AdmissionError, createDispatcher, type DispatcherOptions, type PolicyInput } from '../../src/index.ts';
 import { FakeDownstream, ManualClock } from '../../src/testing.ts';
 import { runBlock } from './support/example.ts';
 import { blockAt } from './support/pages.ts';
@@ -65,18 +65,59 @@ describe('Absorb a pause', () => {
     expect(server.starts()).toEqual([30 * MINUTE]);
   });
 
-  test('other work is given back, with the time when it would start', async () => {
-    const { clock, pause, callDownstream, askCarrier } = rig();
-    pause('carrier', { for: '30m' });
-    const back: unknown[] = [];
-    const jobs = { putBack: (id: string, { delayMs }: { delayMs: number }) => back.push([id, delayMs]) };
-    const { workOn } = await recipe<{ workOn: (id: string) => Promise<void> }>('Absorb a pause #2', clock, {
-      callDownstream,
-      askCarrier,
-      jobs,
+  describe('work that is given back', () => {
+    const JOBS = 200;
+    const WORKERS = 4;
+
+    /** Workers as an operator runs them: each begins again when it said it would. */
+    async function workedOff(hold: (dispatcher: ReturnType<typeof rig>) => void) {
+      const lane = rig();
+      const { clock, callDownstream, askCarrier, server } = lane;
+      hold(lane);
+      const queue = Array.from({ length: JOBS }, (_, n) => `T-${n}`);
+      const jobs = { take: async () => queue.shift(), putBack: async (id: string) => void queue.push(id) };
+      let attempts = 0;
+      const counted: typeof callDownstream = (...call) => {
+        attempts += 1;
+        return callDownstream(...(call as Parameters<typeof callDownstream>)) as never;
+      };
+      const given = { callDownstream: counted, askCarrier, jobs };
+      const { work } = await recipe<{ work: () => Promise<number | undefined> }>('Absorb a pause #2', clock, given);
+      const rests: number[] = [];
+      const run = async (): Promise<void> => {
+        const restMs = await work();
+        if (restMs === undefined) return;
+        rests.push(restMs);
+        clock.setTimer(restMs, () => void run());
+      };
+      for (let n = 0; n < WORKERS; n += 1) void run();
+      await clock.advance(60 * MINUTE);
+      return { attempts, rests, server, left: queue.length };
+    }
+
+    test('a pause costs one attempt per worker, not one per job', async () => {
+      const { attempts, rests, server, left } = await workedOff(({ pause }) => pause('carrier', { for: '30m' }));
+      expect(rests).toEqual(Array.from({ length: WORKERS }, () => 30 * MINUTE));
+      expect([left, attempts, server.count({ status: 200 })]).toEqual([0, JOBS + WORKERS, JOBS]);
+      expect(server.maxInAnyWindow(MINUTE)).toBeLessThanOrEqual(53);
     });
-    await workOn('T-1');
-    expect(back).toEqual([['T-1', 30 * MINUTE]]);
+
+    test('without one nothing is refused', async () => {
+      const { attempts, rests, left } = await workedOff(() => undefined);
+      expect([left, attempts, rests]).toEqual([0, JOBS, []]);
+    });
+
+    test('why jobs must not come back by themselves: all of them are told the same instant', async () => {
+      const { clock, pause, callDownstream } = rig();
+      pause('carrier', { for: '30m' });
+      const deadline = clock.wallNow() + MINUTE;
+      const told = await Promise.all(
+        Array.from({ length: 50 }, () =>
+          callDownstream('carrier', () => 0, { deadline }).catch((error: AdmissionError) => error.retryAfterMs),
+        ),
+      );
+      expect(new Set(told).size).toBe(1);
+    });
   });
 });
 

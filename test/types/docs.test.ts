@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDispatcher } from '../../src/index.ts';
 import { allBlocks, type Block, ROOT } from '../docs/support/pages.ts';
+import { NEIGHBOURS } from './given.ts';
 
 /** In node_modules: packages are found from there, and nobody commits it. */
 const FOLDER = join(ROOT, 'node_modules', '.cache', `penstock-types-${process.pid}`);
@@ -22,7 +23,7 @@ const CONFIG = {
     noImplicitReturns: true,
     typeRoots: [join(ROOT, 'node_modules/@types')],
   },
-  include: ['*.ts'],
+  include: ['*.ts', '*.mts'],
 };
 
 const blocks = allBlocks('ts');
@@ -59,6 +60,7 @@ describe('code in README and docs compiles: strict, exactOptionalPropertyTypes',
     const files = Object.fromEntries(blocks.map((block) => [nameOf(block), moduleOf(block)]));
     said = await compile({
       ...files,
+      ...NEIGHBOURS,
       'api.ts': `export * from '${ROOT}/test/types/api.ts';`,
       'wrong.ts':
         "import { createDispatcher } from 'penstock';\ncreateDispatcher({ downstreams: { a: { quotas: '1/second' } } });\n",

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { allBlocks, type Block, ROOT } from '../docs/support/pages.ts';
+import { NEIGHBOURS } from './given.ts';
 
 /** The rules about promises that people switch on and that look at types. */
 const CONFIG = {
@@ -31,6 +32,7 @@ beforeAll(async () => {
   cpSync(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
   cpSync(join(ROOT, 'test/types/given.ts'), join(folder, 'test/types/given.ts'), { recursive: true });
   writeFileSync(join(folder, 'biome.json'), JSON.stringify(CONFIG));
+  for (const [name, text] of Object.entries(NEIGHBOURS)) writeFileSync(join(folder, name), text);
   for (const block of blocks) writeFileSync(join(folder, nameOf(block)), moduleOf(block));
   const wrong =
     "import { createDispatcher } from './src/index.ts';\nconst d = createDispatcher({ downstreams: { a: {} } });\n";

@@ -9,13 +9,14 @@ const PACKAGES: Readonly<Record<string, () => Promise<object>>> = {
   'penstock/testing': () => import('../../../src/testing.ts'),
   cockatiel: () => import('cockatiel'),
   'node:assert/strict': () => import('node:assert/strict'),
+  'node:http': () => import('node:http'),
 };
 
 /** What a run is given besides the names that the page says are there. */
 export interface Surroundings {
   /** `Date.now()` in the block is this clock's. Default: the machine's. */
   readonly clock?: Clock;
-  /** Values of the names in `<!-- given: ... -->`, and instead of `fetch`, `setTimeout` or a package. */
+  /** Values of the names in `<!-- given: ... -->`, and instead of `fetch`, `setTimeout`, `process` or a package. */
   readonly given?: Readonly<Record<string, unknown>>;
   readonly packages?: Readonly<Record<string, object>>;
 }
@@ -28,7 +29,7 @@ export interface Ran<Exports> {
 }
 
 /** What every block may use that a test may want to be its own. */
-const REPLACEABLE = ['fetch', 'setTimeout'];
+const REPLACEABLE = ['fetch', 'setTimeout', 'process'];
 
 /** Runs a block of TypeScript as the body of a module, in this process, with the real package. */
 export async function runBlock<Exports = Record<string, unknown>>(
