@@ -47,5 +47,6 @@ export function checkArguments(policy: unknown, options: DispatcherOptions): voi
 /** Checks what `callDownstream` is given to run. */
 export function checkFunction(fn: unknown, downstream: string): void {
   if (typeof fn === 'function') return;
-  throw new InvalidCall(`${downstream}: fn: expected a function, found ${show(fn)}`, { downstream });
+  const name = plainName(downstream);
+  throw new InvalidCall(`${name}: fn: expected a function, found ${show(fn)}`, { downstream: name });
 }

@@ -1,6 +1,7 @@
 import { durationMs } from './base/duration.ts';
 import type { Composition } from './composition.ts';
 import type { ClosingReport } from './contract.ts';
+import type { Lane } from './dispatch/lane.ts';
 import { closed } from './dispatch/refusals.ts';
 
 const WITHIN_MS = 10_000;
@@ -13,14 +14,16 @@ export async function closeAll(
   const { clock, downstreams, desk, telemetry } = composition;
   const within = options.within === undefined ? WITHIN_MS : durationMs(options.within);
   const from = clock.now();
-  const before = count(composition);
+  // Those of unregistered downstreams are let go of when they come to rest; they count all the same.
+  const lanes = [...composition.lanes()];
+  const before = count(lanes);
   composition.isClosed = true;
   const refusal = closed('dispatcher');
   for (const downstream of downstreams.values()) downstream.shut(refusal, options.drain !== true);
   await atRest(composition, within);
-  for (const lane of composition.lanes()) lane.shut(refusal, true, true);
-  const after = count(composition);
-  for (const lane of composition.lanes()) lane.dispose();
+  for (const lane of lanes) lane.shut(refusal, true, true);
+  const after = count(lanes);
+  for (const lane of lanes) lane.dispose();
   await desk.close(Math.max(0, within - (clock.now() - from)));
   telemetry.close();
   return {
@@ -49,9 +52,9 @@ function atRest(composition: Composition, within: number): Promise<void> {
   });
 }
 
-function count(composition: Composition): { settled: number; refused: number; running: number } {
+function count(lanes: readonly Lane[]): { settled: number; refused: number; running: number } {
   const sums = { settled: 0, refused: 0, running: 0 };
-  for (const { tally, running } of composition.lanes()) {
+  for (const { tally, running } of lanes) {
     sums.refused += tally.refused.get('DISPATCHER_CLOSED') ?? 0;
     sums.running += running.inFlight + running.orphaned;
     for (const settled of Object.values(tally.settled)) sums.settled += settled;
