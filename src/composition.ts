@@ -120,6 +120,9 @@ export class Composition {
   }
 
   register(name: string, policy: DownstreamPolicyInput): void {
+    if (typeof name !== 'string') {
+      throw new PolicyError([{ path: 'downstreams', message: `expected a name, found ${show(name)}` }], 'register');
+    }
     if (this.isClosed)
       throw new DispatcherClosed(`${name}: not registered, the dispatcher is closed.`, { downstream: name });
     const plan = resolveDownstream(name, policy, this.#defaults);
