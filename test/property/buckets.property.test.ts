@@ -8,10 +8,11 @@ import { LaneTime } from '../../src/model/lane-time.ts';
 import { Ledger } from '../../src/model/ledger.ts';
 import { resolvePolicy } from '../../src/policy/resolve.ts';
 import { windowMax } from '../../src/testing.ts';
-import { policies, type TestPolicy } from './support/policies.ts';
+import { assemble, type Declared, policies, type TestPolicy } from './support/policies.ts';
 import { grid, runs, SEEDED } from './support/seed.ts';
 
 const WINDOWS = 12;
+const DECLARED: Omit<Declared, 'limit' | 'windowMs'> = { unit: 'requests', burst: undefined, providerBurst: undefined };
 const MOST_STARTS = 1_500;
 
 function planOf({ input }: TestPolicy): DownstreamPlan {
@@ -82,6 +83,74 @@ describe(`buckets (${SEEDED})`, () => {
       expect(one.level(at)).toBeCloseTo(plan.burst - count, 6);
     });
     fc.assert(property, runs(1_000));
+  });
+});
+
+describe(`gates (${SEEDED})`, () => {
+  test('while policies change and calls are corrected, no window holds more than the largest quota in force', () => {
+    const moves = fc.record({
+      what: fc.constantFrom('start', 'start', 'start', 'start', 'wait', 'replan', 'refund'),
+      n: fc.integer({ min: 0, max: 999 }),
+    });
+    const limits = fc.array(fc.integer({ min: 2, max: 40 }), { minLength: 2, maxLength: 3 });
+    const property = fc.property(limits, fc.array(moves, { maxLength: 200, size: 'max' }), (some, script) => {
+      const windowMs = 1_000;
+      const plans = some.map((limit) => free(planOf(assemble([{ ...DECLARED, limit, windowMs }], 0.8, 1))));
+      const gate = new Gate(plans[0]!, 0);
+      const inForce = [{ from: 0, limit: some[0]! }];
+      const starts: { at: number; cost: number }[] = [];
+      let now = 0;
+      for (const { what, n } of script) {
+        const last = starts.at(-1);
+        if (what === 'wait') now += 2 * n;
+        else if (what === 'refund' && last !== undefined) {
+          const permits = n % (last.cost + 1);
+          gate.correct(0, -permits, last.at, now);
+          last.cost -= permits;
+        } else if (what === 'replan') {
+          gate.replan(plans[n % plans.length]!, now);
+          inForce.push({ from: now, limit: some[n % some.length]! });
+        } else if (what === 'start') {
+          const cost = 1 + (n % inForce.at(-1)!.limit);
+          now = gate.dueAt([cost], now);
+          // By then another limit may count: asked again, as a lane is by its timer.
+          for (let i = 0; i < 100 && !gate.canStart([cost], now); i++) now = gate.dueAt([cost], now);
+          gate.take([cost], now);
+          starts.push({ at: now, cost });
+          const most = inForce.filter((_, i) => (inForce[i + 1]?.from ?? now) >= now - windowMs);
+          const used = starts
+            .filter(({ at }) => at > now - windowMs + 2 * DUE_MS)
+            .reduce((sum, one) => sum + one.cost, 0);
+          expect(used).toBeLessThanOrEqual(Math.max(...most.map(({ limit }) => limit)));
+        }
+      }
+    });
+    fc.assert(property, runs(1_000));
+  });
+
+  test('after a hold: one start at once, then the gentler pace, then the full one', () => {
+    const property = fc.property(
+      single,
+      fc.integer({ min: 0, max: 9 }),
+      grid(0, 5_000, 250),
+      (policy, used, holdMs) => {
+        const plan = free(planOf(policy));
+        const { forMs, rateFactor } = plan.warm;
+        const gate = new Gate(plan, 0);
+        for (let i = 0; i < Math.min(used, plan.quotas[0]!.burst); i++) gate.take([1], 0);
+        const { msPerPermit } = gate.buckets[0]!;
+        const end = Math.max(holdMs, used * msPerPermit) + 1;
+        gate.hold('cooldown', end, 0);
+        let now = end;
+        for (let i = 0; i < 60; i++) {
+          now = gate.dueAt([1], now);
+          const warm = Math.min((i * msPerPermit) / rateFactor, forMs);
+          expect(now).toBeCloseTo(end + warm + Math.max(0, i * msPerPermit - warm * rateFactor), 3);
+          gate.take([1], now);
+        }
+      },
+    );
+    fc.assert(property, runs(500));
   });
 });
 

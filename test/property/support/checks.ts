@@ -1,6 +1,7 @@
 import { isAdmissionError } from '../../../src/base/errors.ts';
 import type { CallEvent } from '../../../src/base/events.ts';
 import type { DownstreamSnapshot } from '../../../src/base/snapshot.ts';
+import { PRIORITIES } from '../../../src/base/words.ts';
 import { ROUND_MS, type ShadowCall, type ShadowLane } from './shadow.ts';
 import type { World } from './world.ts';
 
@@ -9,6 +10,8 @@ export class Checks {
   readonly #world: World;
   /** When it was first seen that somebody waits who could start, and how many had started by then. */
   #stuck: { readonly at: number; readonly starts: number } | undefined;
+
+  #queued = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -48,9 +51,21 @@ export class Checks {
       world.fault(`call ${call.id}: ${event.type} says it waited ${event.waitedMs} ms, it was ${waitedMs} ms`);
     const odd = oddNumber(event, event.type);
     if (odd !== undefined) world.fault(`call ${call.id}: ${odd}`);
+    if (event.type === 'refused' && event.code === 'RATE_LIMIT_QUEUE_FULL' && call.queuedAs > 0) this.#displaced(call);
+    call.queuedAs = event.type === 'queued' ? ++this.#queued : 0;
     const { error } = call;
     if (call.isAnswered && isAdmissionError(error) && event.type === 'refused' && error.code !== event.code)
       world.fault(`call ${call.id}: refused with ${error.code}, told ${event.code}`);
+  }
+
+  /** Whoever makes room for a higher class is the newest of the lowest one. */
+  #displaced(call: ShadowCall): void {
+    const rank = rankOf(call);
+    for (const other of this.#world.calls) {
+      if (other.lane !== call.lane || other.queuedAs === 0 || other === call) continue;
+      const isLower = rankOf(other) > rank || (rankOf(other) === rank && other.queuedAs > call.queuedAs);
+      if (isLower) this.#world.fault(`call ${call.id} was displaced, call ${other.id} was not`);
+    }
   }
 
   /** After every turn. */
@@ -76,6 +91,11 @@ export class Checks {
     if (one.queued !== waiting.length) world.fault(`${one.queued} are said to wait, ${waiting.length} do`);
     if (one.running + one.orphaned !== running.length)
       world.fault(`${one.running} + ${one.orphaned} are said to run, ${running.length} do`);
+    const { maxQueueDepth } = world.policy.input;
+    for (const lane of new Set(waiting.map((call) => call.lane))) {
+      const depth = waiting.filter((call) => call.lane === lane && !call.isNested).length;
+      if (depth > Math.max(lane.deepest, maxQueueDepth ?? depth)) world.fault(`${depth} wait in line`);
+    }
     for (const { until } of one.holds) if (!Number.isFinite(until)) world.fault(`a hold until ${until}`);
     this.#live(
       one,
@@ -133,6 +153,10 @@ export class Checks {
     const isFree = maxConcurrent === undefined || lane.places(calls, now) < maxConcurrent;
     return isFree && calls.some((call) => call.lane === lane && call.state === 'waiting' && !call.isAnswered);
   }
+}
+
+function rankOf({ spec }: ShadowCall): number {
+  return PRIORITIES.indexOf(spec.priority ?? 'normal');
 }
 
 function isRefused(call: ShadowCall): boolean {

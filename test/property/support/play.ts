@@ -142,6 +142,7 @@ export class Player {
       call: undefined,
       finish: undefined,
       callId: undefined,
+      queuedAs: 0,
     };
     world.add(call);
     return call;

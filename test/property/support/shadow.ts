@@ -33,6 +33,8 @@ export interface ShadowCall {
   call: Call | Lease | undefined;
   finish: ((end: End) => void) | undefined;
   callId: number | undefined;
+  /** Its place among those that came into line, while it stands there; else 0. */
+  queuedAs: number;
 }
 
 interface Declaration {
@@ -55,6 +57,8 @@ export class ShadowLane {
   /** A start after this instant belongs to no incident that is known. */
   lastIncidentAt = Number.NEGATIVE_INFINITY;
   lastStartAt = Number.NEGATIVE_INFINITY;
+  /** The largest depth of the line that any of its policies has allowed. */
+  deepest = 0;
   #declared = new Map<string, Declaration>();
 
   constructor(key: string, generation: number, account: string | undefined, policy: TestPolicy, now: number) {
@@ -70,6 +74,7 @@ export class ShadowLane {
 
   /** A quota is known by unit and window; one that comes back after it was gone counts afresh. */
   replan(policy: TestPolicy, now: number): void {
+    this.deepest = Math.max(this.deepest, policy.input.maxQueueDepth ?? Number.POSITIVE_INFINITY);
     const next = new Map<string, Declaration>();
     for (const { unit, windowMs, limit, providerBurst } of policy.quotas) {
       const key = `${unit}/${windowMs}`;
