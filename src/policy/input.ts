@@ -81,7 +81,7 @@ export interface DownstreamPolicyInput {
   readonly unlimited?: boolean | undefined;
   /** Processes or threads that share the quota without a shared store. Default 1. */
   readonly workers?: number | undefined;
-  /** Hosts that belong to this downstream, for the HTTP adapters: `api.example.com`. */
+  /** Hosts that belong to this downstream: `api.example.com`. So far they only document it. */
   readonly hosts?: readonly string[] | undefined;
   /** Who is told, for alerts. */
   readonly owner?: string | undefined;
@@ -89,7 +89,7 @@ export interface DownstreamPolicyInput {
   readonly source?: string | undefined;
   /** What to do, for alerts. */
   readonly runbook?: string | undefined;
-  /** A ready-made or passed-in classifier, by name. */
+  /** A classifier that `createDispatcher` is given, by name. */
   readonly classify?: string | undefined;
 }
 
