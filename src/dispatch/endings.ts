@@ -139,11 +139,15 @@ export class Endings implements AbortOwner<Waiter> {
    * very many, some stay for the next go: false, and the lane must not start them.
    */
   expire(until: number, now: number): boolean {
+    const endings = new Map<Refusal, Ending>();
     for (let count = 1; ; count++) {
       const waiter = this.#limits.top();
       if (waiter === undefined || limitOf(waiter.request) > until) return true;
-      if (waiter.ending === undefined) this.refuse(waiter, missed(waiter), now);
-      else this.leaveNow(waiter);
+      const refusal = missed(waiter);
+      const ending = endings.get(refusal) ?? this.refusing(refusal, now);
+      endings.set(refusal, ending);
+      mark(waiter, ending);
+      this.leaveNow(waiter);
       if (count % BATCH === 0 && this.#core.ports.clock.now() > now + SLICE_MS) return false;
     }
   }
@@ -175,10 +179,12 @@ export function mark(waiter: Waiter, ending: Ending): boolean {
   return true;
 }
 
+const LATE = deadlineMissed('waiting');
+
 /** The refusal of a waiter that cannot make it any more. */
 export function missed(waiter: Waiter): Refusal {
   const { request } = waiter;
-  return request.deadlineAt <= request.maxWaitAt ? deadlineMissed('waiting') : waitTooLong;
+  return request.deadlineAt <= request.maxWaitAt ? LATE : waitTooLong;
 }
 
 function isInLine(waiter: Waiter): boolean {

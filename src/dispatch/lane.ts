@@ -1,5 +1,6 @@
 import type { DownstreamPlan } from '../base/plan.ts';
 import type { Verdict } from '../base/verdict.ts';
+import { PRIORITIES } from '../base/words.ts';
 import { Gate } from '../model/gate.ts';
 import type { ActiveCall } from './active.ts';
 import { Admission, type Fn } from './admission.ts';
@@ -39,6 +40,8 @@ export class Lane implements FlightHost, IncidentHost {
   readonly #endings: Endings;
   readonly #looks: Looks;
   readonly #watch: Watch;
+  /** Those that waited when it was shut have been refused. */
+  #isCleared = false;
 
   constructor(plan: DownstreamPlan, ports: LanePorts) {
     this.name = plan.name;
@@ -102,9 +105,10 @@ export class Lane implements FlightHost, IncidentHost {
   shut(refusal: Refusal, waiters: boolean, all = false): void {
     this.#admission.closed = refusal;
     this.#admission.isDraining = !waiters;
+    const ranks = [...(all ? [NESTED_RANK] : []), ...(waiters && !this.#isCleared ? PRIORITIES.keys() : [])];
+    this.#isCleared ||= waiters;
     const ending = this.#endings.refusing(refusal, this.readNow());
-    const leaving = [...this.line].filter(({ request }) => waiters && (all || request.rank !== NESTED_RANK));
-    this.#endings.end(leaving, ending);
+    for (const rank of ranks) this.#endings.end(this.line.members(rank), ending);
     this.#pump();
   }
 

@@ -106,6 +106,11 @@ export class Line {
     return oldest;
   }
 
+  /** The waiters of one class, in order of arrival. */
+  members(rank: number): Iterable<Waiter> {
+    return this.#class(rank).arrivals;
+  }
+
   lengthOf(rank: number): number {
     return this.#class(rank).turns.length;
   }
