@@ -8,7 +8,7 @@ import { LaneTime } from '../../src/model/lane-time.ts';
 import { Ledger } from '../../src/model/ledger.ts';
 import { resolvePolicy } from '../../src/policy/resolve.ts';
 import { windowMax } from '../../src/testing.ts';
-import { assemble, type Declared, policies, type TestPolicy } from './support/policies.ts';
+import { assemble, type Declared, largestBurst, policies, type TestPolicy } from './support/policies.ts';
 import { grid, runs, SEEDED } from './support/seed.ts';
 
 const WINDOWS = 12;
@@ -92,24 +92,29 @@ describe(`gates (${SEEDED})`, () => {
       what: fc.constantFrom('start', 'start', 'start', 'start', 'wait', 'replan', 'refund'),
       n: fc.integer({ min: 0, max: 999 }),
     });
-    const limits = fc.array(fc.integer({ min: 2, max: 40 }), { minLength: 2, maxLength: 3 });
-    const property = fc.property(limits, fc.array(moves, { maxLength: 200, size: 'max' }), (some, script) => {
+    const quotas = fc.record({ limit: fc.integer({ min: 2, max: 40 }), share: fc.constantFrom(0.5, 0.8, 1) });
+    const scripts = fc.array(moves, { maxLength: 200, size: 'max' });
+    const several = fc.array(quotas, { minLength: 2, maxLength: 3 });
+    const property = fc.property(several, scripts, fc.boolean(), (some, script, hasRefunds) => {
       const windowMs = 1_000;
-      const plans = some.map((limit) => free(planOf(assemble([{ ...DECLARED, limit, windowMs }], 0.8, 1))));
+      const plans = some.map(({ limit, share }) => {
+        const quota = { ...DECLARED, limit, windowMs, burst: largestBurst(limit, share) };
+        return free(planOf(assemble([quota], share, 1)));
+      });
       const gate = new Gate(plans[0]!, 0);
-      const inForce = [{ from: 0, limit: some[0]! }];
+      const inForce = [{ from: 0, limit: some[0]!.limit }];
       const starts: { at: number; cost: number }[] = [];
       let now = 0;
       for (const { what, n } of script) {
         const last = starts.at(-1);
-        if (what === 'wait') now += 2 * n;
-        else if (what === 'refund' && last !== undefined) {
+        if (what === 'wait') now += n / 4;
+        else if (what === 'refund' && hasRefunds && last !== undefined) {
           const permits = n % (last.cost + 1);
           gate.correct(0, -permits, last.at, now);
           last.cost -= permits;
-        } else if (what === 'replan') {
+        } else if (what === 'replan' && now >= inForce.at(-1)!.from + windowMs) {
           gate.replan(plans[n % plans.length]!, now);
-          inForce.push({ from: now, limit: some[n % some.length]! });
+          inForce.push({ from: now, limit: some[n % some.length]!.limit });
         } else if (what === 'start') {
           const cost = 1 + (n % inForce.at(-1)!.limit);
           now = gate.dueAt([cost], now);
@@ -151,6 +156,29 @@ describe(`gates (${SEEDED})`, () => {
       },
     );
     fc.assert(property, runs(500));
+  });
+});
+
+describe(`spacing (${SEEDED})`, () => {
+  test('without a quota the pace after a hold is one start per spacing, then as before', () => {
+    const property = fc.property(policies({ most: 0 }), grid(0, 5_000, 250), (policy, holdMs) => {
+      const plan = planOf(policy);
+      const { forMs, spacingMs } = plan.warm;
+      const interval = plan.minIntervalMs ?? 0;
+      const gate = new Gate(plan, 0);
+      gate.hold('cooldown', holdMs + 1, 0);
+      let now = holdMs + 1;
+      let expected = now;
+      for (let i = 0; i < 100; i++) {
+        now = gate.dueAt([], now);
+        expect(now).toBeCloseTo(expected, 6);
+        gate.take([], now);
+        const isWarm = now < holdMs + 1 + forMs;
+        const spaced = isWarm ? Math.min(now + spacingMs, holdMs + 1 + forMs) : now;
+        expected = Math.max(spaced, now + interval);
+      }
+    });
+    fc.assert(property, runs(300));
   });
 });
 

@@ -78,7 +78,7 @@ describe(`the expected start (${SEEDED})`, () => {
 
   test('is exact where one class and one run wait for one quota', async () => {
     let [waits, refusals] = [0, 0];
-    const scripts = plainScripts({ deadlines: 'some', holds: true });
+    const scripts = plainScripts({ isMixed: false, deadlines: 'some', holds: true });
     const property = fc.asyncProperty(scripts, async (script) => {
       const stage = await performed(script.policy, script.calls);
       const { told } = stage;
@@ -105,18 +105,42 @@ describe(`the expected start (${SEEDED})`, () => {
   test.each(['some', 'one for all'] as const)(
     'nobody starts too late, and nobody who was let in is refused later unless something worsens: %s',
     async (deadlines) => {
-      const property = fc.asyncProperty(plainScripts({ deadlines, holds: true }), async ({ policy, calls }) => {
-        const stage = await performed(policy, calls);
-        await stage.finish();
-        for (const { startedAt, limitAt, error, hasLeft, holdsBefore, holdsAtEnd } of stage.told) {
-          if (startedAt !== undefined) expect(startedAt).toBeLessThanOrEqual(limitAt + ROUND_MS);
-          if (hasLeft && holdsBefore === holdsAtEnd) expect(error).toBeUndefined();
-          if (error instanceof DeadlineExceeded && error.phase === 'admission') expect(hasLeft).toBe(false);
-        }
-      });
+      const property = fc.asyncProperty(
+        plainScripts({ isMixed: false, deadlines, holds: true }),
+        async ({ policy, calls }) => {
+          const stage = await performed(policy, calls);
+          await stage.finish();
+          for (const { startedAt, limitAt, error, hasLeft, holdsBefore, holdsAtEnd } of stage.told) {
+            if (startedAt !== undefined) expect(startedAt).toBeLessThanOrEqual(limitAt + ROUND_MS);
+            if (hasLeft && holdsBefore === holdsAtEnd) expect(error).toBeUndefined();
+            if (error instanceof DeadlineExceeded && error.phase === 'admission') expect(hasLeft).toBe(false);
+          }
+        },
+      );
       await fc.assert(property, runs(500));
     },
   );
+});
+
+describe(`looks (${SEEDED})`, () => {
+  test('who cannot make it any more is refused when that is known, not when the time is up', async () => {
+    let [refused, checked] = [0, 0];
+    const scripts = plainScripts({ isMixed: false, deadlines: 'some', holds: true });
+    const property = fc.asyncProperty(scripts, async ({ policy, calls }) => {
+      const stage = await performed(policy, calls);
+      await stage.finish();
+      for (const { hasLeft, error } of stage.told) {
+        checked++;
+        if (!hasLeft || !isAdmissionError(error)) continue;
+        refused++;
+        // When its time is up, nobody works out any more when it could have started.
+        expect(error.expectedWaitMs).toBeDefined();
+      }
+    });
+    await fc.assert(property, runs(500));
+    expect(refused).toBeGreaterThan(0);
+    expect(refused).toBeLessThan(checked);
+  });
 });
 
 describe(`forecasts (${SEEDED})`, () => {
@@ -151,7 +175,7 @@ describe(`forecasts (${SEEDED})`, () => {
   }
 
   test('are what then happens, for one class and run', async () => {
-    const scripts = plainScripts({ deadlines: 'none', holds: true });
+    const scripts = plainScripts({ isMixed: false, deadlines: 'none', holds: true });
     const property = fc.asyncProperty(scripts, asks, async (script, drawn) => {
       const ask = { ...drawn, cost: Math.min(drawn.cost, largest(script.policy)) };
       const { foretold, waits, isHeld } = await compare(script, ask, FAN, false);

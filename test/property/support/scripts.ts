@@ -78,8 +78,8 @@ export function mixedScripts(variety: Variety, places = true): fc.Arbitrary<Scri
   });
 }
 
-/** One class, one run, one quota of requests, no places, no interval. */
-export function plainScripts(variety: Omit<Variety, 'isMixed'>): fc.Arbitrary<Script> {
+/** One quota of requests, no places, no interval; one class and one run, unless mixed. */
+export function plainScripts(variety: Variety): fc.Arbitrary<Script> {
   const single = policies({ longestMs: 60_000, most: 1 }).filter(
     ({ quotas }) => quotas.length === 1 && quotas[0]!.unit === 'requests',
   );
@@ -87,6 +87,6 @@ export function plainScripts(variety: Omit<Variety, 'isMixed'>): fc.Arbitrary<Sc
     const { warm, lowerShare, fairness, cooldown } = drawn.input;
     const rest = { lowerShare, fairness, cooldown, pauseAbove: '24h', ...(warm === undefined ? {} : { warm }) };
     const policy = assemble(drawn.quotas, drawn.utilization, 1, rest as DownstreamPolicyInput);
-    return callsOf(policy, { ...variety, isMixed: false }).map((calls) => ({ policy: policy.input, calls }));
+    return callsOf(policy, variety).map((calls) => ({ policy: policy.input, calls }));
   });
 }
