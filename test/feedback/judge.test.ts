@@ -18,9 +18,7 @@ describe('what is thrown', () => {
   });
 
   test('B40: an unreadable header leaves a plain 429 and the error as it was', () => {
-    const error = Object.freeze(
-      Object.assign(new Error('x'), { status: 429, headers: { 'retry-after': 'abc' } }),
-    );
+    const error = Object.freeze(Object.assign(new Error('x'), { status: 429, headers: { 'retry-after': 'abc' } }));
     expect(judge(error, true)).toEqual(noHint);
   });
 
@@ -61,10 +59,7 @@ describe('what is thrown', () => {
         throw new Error('no');
       },
     };
-    const broken = Object.defineProperties(
-      { statusCode: 429 },
-      { status: boom, response: boom, headers: boom },
-    );
+    const broken = Object.defineProperties({ statusCode: 429 }, { status: boom, response: boom, headers: boom });
     expect(judge(broken, true)).toEqual(noHint);
     const hostile = new Proxy(
       {},
@@ -157,9 +152,7 @@ describe('judgeReport', () => {
 
 describe('a classifier', () => {
   test('comes first, with the value as it is; undefined leaves it to us', () => {
-    const classify = vi.fn<Classifier>(({ value }) =>
-      value === 'slow down' ? { outcome: 'throttled' } : undefined,
-    );
+    const classify = vi.fn<Classifier>(({ value }) => (value === 'slow down' ? { outcome: 'throttled' } : undefined));
     const own = judgeWith({ classify });
     expect(own('slow down', false)).toEqual({ outcome: 'throttled' });
     expect(own({ status: 429 }, true)).toEqual(noHint);
@@ -201,14 +194,11 @@ describe('a classifier', () => {
     expect(onClassifierFailure).toHaveBeenCalledOnce();
   });
 
-  test.each([Number.NaN, -1, '5'])(
-    'a wait of %s is reported and left out; the outcome stands',
-    (retryAfterMs) => {
-      const onClassifierFailure = vi.fn();
-      const server = { status: 200, retryAfterMs } as never;
-      const own = judgeWith({ classify: () => ({ outcome: 'throttled', server }), onClassifierFailure });
-      expect(own({}, false)).toEqual({ outcome: 'throttled', server: { status: 200 } });
-      expect(onClassifierFailure).toHaveBeenCalledOnce();
-    },
-  );
+  test.each([Number.NaN, -1, '5'])('a wait of %s is reported and left out; the outcome stands', (retryAfterMs) => {
+    const onClassifierFailure = vi.fn();
+    const server = { status: 200, retryAfterMs } as never;
+    const own = judgeWith({ classify: () => ({ outcome: 'throttled', server }), onClassifierFailure });
+    expect(own({}, false)).toEqual({ outcome: 'throttled', server: { status: 200 } });
+    expect(onClassifierFailure).toHaveBeenCalledOnce();
+  });
 });

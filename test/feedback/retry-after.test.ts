@@ -98,11 +98,7 @@ describe('HTTP-date', () => {
     else process.env.TZ = zone;
   });
 
-  const forms = [
-    'Wed, 21 Oct 2026 07:28:30 GMT',
-    'Wednesday, 21-Oct-26 07:28:30 GMT',
-    'Wed Oct 21 07:28:30 2026',
-  ];
+  const forms = ['Wed, 21 Oct 2026 07:28:30 GMT', 'Wednesday, 21-Oct-26 07:28:30 GMT', 'Wed Oct 21 07:28:30 2026'];
   const zones = ['UTC', 'America/New_York', 'Asia/Kolkata'];
   test.each(zones.flatMap((tz) => forms.map((form) => [form, tz] as const)))(
     'B32: "%s" is 30 s away in %s',
@@ -114,11 +110,7 @@ describe('HTTP-date', () => {
 
   test('a day of one digit may be padded with a space or not at all', () => {
     const context = { wallNow: () => Date.UTC(2026, 10, 6, 8, 49, 36) };
-    for (const form of [
-      'Fri Nov  6 08:49:37 2026',
-      'Fri, 6 Nov 2026 08:49:37 GMT',
-      'fri, 06 nov 2026 08:49:37 gmt',
-    ]) {
+    for (const form of ['Fri Nov  6 08:49:37 2026', 'Fri, 6 Nov 2026 08:49:37 GMT', 'fri, 06 nov 2026 08:49:37 gmt']) {
       expect(parseRetryAfter(form, context)?.ms).toBe(1_000);
     }
   });

@@ -40,11 +40,7 @@ describe('sentences', () => {
       'carrier: they allow 10 per second; Penstock starts at most 80 at once and 8 a second, within the bucket of 100 that they run themselves (their promise takes the place of a bound on every window); calls without a deadline may wait without end',
     ],
     ['unlimited', { unlimited: true }, 'carrier: unlimited: every call starts at once and is only measured'],
-    [
-      'nothing',
-      {},
-      'carrier: no quota is declared, so calls start as they come; calls wait only while a hold lasts',
-    ],
+    ['nothing', {}, 'carrier: no quota is declared, so calls start as they come; calls wait only while a hold lasts'],
     [
       'the other limits',
       { maxConcurrent: 2, minInterval: '1s', maxQueueDepth: 100 },

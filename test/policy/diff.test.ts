@@ -24,10 +24,7 @@ test('options are named as a policy names them', () => {
 });
 
 test('quotas are matched by unit and window', () => {
-  const changes = diff(
-    { a: { quota: ['60/minute', '9/second'] } },
-    { a: { quota: ['100/hour', '120/minute'] } },
-  );
+  const changes = diff({ a: { quota: ['60/minute', '9/second'] } }, { a: { quota: ['100/hour', '120/minute'] } });
   expect(changes).toContainEqual({ downstream: 'a', path: 'quota', from: '60/minute', to: '120/minute' });
   expect(changes).toContainEqual({ downstream: 'a', path: 'quota[120/minute].burst', from: 6, to: 12 });
   expect(changes).toContainEqual({ downstream: 'a', path: 'quota', from: '9/second', to: undefined });

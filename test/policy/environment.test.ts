@@ -29,12 +29,7 @@ describe('overrides', () => {
   test.each<[string, string, Environment, object]>([
     ['a duration', 'carrier', { PENSTOCK__CARRIER__MAX_WAIT: '20s' }, { maxWaitMs: 20_000 }],
     ['milliseconds', 'carrier', { PENSTOCK__CARRIER__MAX_WAIT: '500' }, { maxWaitMs: 500 }],
-    [
-      'a nested option',
-      'carrier',
-      { PENSTOCK__CARRIER__COOLDOWN__MAX: '30s' },
-      { cooldown: { maxMs: 30_000 } },
-    ],
+    ['a nested option', 'carrier', { PENSTOCK__CARRIER__COOLDOWN__MAX: '30s' }, { cooldown: { maxMs: 30_000 } }],
     ['a truth value', 'carrier', { PENSTOCK__CARRIER__IDEMPOTENT: 'true' }, { idempotent: true }],
     ['a text that looks like a number', 'carrier', { PENSTOCK__CARRIER__OWNER: '42' }, { owner: '42' }],
     ['a quota', 'carrier', { PENSTOCK__CARRIER__QUOTA: '120/minute' }, { quotas: [{ limit: 120 }] }],

@@ -28,8 +28,7 @@ describe('good files', () => {
   test.each(files)('%s loads, is frozen, and resolves again to the same policy', async (file) => {
     const policy = await loadPolicy(file, { env: {} });
     expect(Object.isFrozen(policy)).toBe(true);
-    for (const downstream of Object.values(policy.downstreams))
-      expect(Object.isFrozen(downstream)).toBe(true);
+    for (const downstream of Object.values(policy.downstreams)) expect(Object.isFrozen(downstream)).toBe(true);
     expect(resolvePolicy(policy).downstreams.size).toBe(Object.keys(policy.downstreams).length);
   });
 

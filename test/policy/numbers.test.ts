@@ -32,9 +32,7 @@ describe('numbers', () => {
     expect({ ...defaultCost }).toEqual({ requests: 1 });
     expect(rest).toEqual({
       name: 'carrier',
-      quotas: [
-        { text: '60/minute', unit: 'requests', limit: 60, windowMs: 60_000, share: 60, sized: 48, burst: 6 },
-      ],
+      quotas: [{ text: '60/minute', unit: 'requests', limit: 60, windowMs: 60_000, share: 60, sized: 48, burst: 6 }],
       utilization: 0.8,
       pauseAboveMs: 300_000,
       whilePaused: 'refuse',
@@ -64,9 +62,9 @@ describe('numbers', () => {
     ['1000/day', { windowMs: 86_400_000 }],
     ['60 / 2 minutes', { text: '60/2m', windowMs: 120_000 }],
   ])('B06: %s', (text, expected) => {
-    expect(
-      quota({ quota: text, defaultCost: { ...(text.includes('tokens') ? { tokens: 1 } : {}) } }),
-    ).toMatchObject(expected);
+    expect(quota({ quota: text, defaultCost: { ...(text.includes('tokens') ? { tokens: 1 } : {}) } })).toMatchObject(
+      expected,
+    );
   });
 
   test('utilization 1 leaves no room for a burst', () => {
@@ -175,15 +173,11 @@ describe('under random quotas', () => {
 
   test('the buckets of all workers together never exceed the one of the provider', () => {
     fc.assert(
-      fc.property(
-        declared,
-        fc.integer({ min: 1, max: 10_000 }),
-        ({ utilization, workers }, providerBurst) => {
-          const options = { quota: { limit: 10_000, per: 'minute', providerBurst }, utilization, workers };
-          if (providerBurst < workers) return problems(() => plan(options)).length === 1;
-          return quota(options).burst * workers <= providerBurst;
-        },
-      ),
+      fc.property(declared, fc.integer({ min: 1, max: 10_000 }), ({ utilization, workers }, providerBurst) => {
+        const options = { quota: { limit: 10_000, per: 'minute', providerBurst }, utilization, workers };
+        if (providerBurst < workers) return problems(() => plan(options)).length === 1;
+        return quota(options).burst * workers <= providerBurst;
+      }),
       { numRuns: 300 },
     );
   });

@@ -31,14 +31,7 @@ describe('the plan', () => {
     expect(given).toEqual(input());
     expect(Object.isFrozen(given)).toBe(false);
     const carrier = resolved.downstreams.get('carrier');
-    const parts = [
-      resolved,
-      carrier,
-      carrier?.quotas,
-      carrier?.quotas[0],
-      carrier?.defaultCost,
-      carrier?.hosts,
-    ];
+    const parts = [resolved, carrier, carrier?.quotas, carrier?.quotas[0], carrier?.defaultCost, carrier?.hosts];
     for (const part of parts) expect(Object.isFrozen(part)).toBe(true);
     expect(() => (resolved.downstreams as Map<string, unknown>).set('x', 1)).toThrow(TypeError);
     expect(carrier?.cooldown).toEqual({ baseMs: 1_000, maxMs: 30_000 });
@@ -47,11 +40,7 @@ describe('the plan', () => {
   test('takes undefined for every option that is left out', () => {
     const options = { quota: undefined, burst: undefined, cooldown: undefined, warm: { for: undefined } };
     expect(policyHash([plan(options)])).toBe(policyHash([plan({})]));
-    const merged = resolveDownstream(
-      'a',
-      { owner: undefined, cooldown: { base: undefined } },
-      { owner: 'x' },
-    );
+    const merged = resolveDownstream('a', { owner: undefined, cooldown: { base: undefined } }, { owner: 'x' });
     expect(merged.owner).toBe('x');
   });
 
@@ -106,9 +95,7 @@ describe('problems', () => {
 
   test('of an inherited option are told where it stands', () => {
     const input = { defaults: { burst: 20 }, downstreams: { carrier: { quota: '60/minute' } } };
-    expect(problems(() => resolvePolicy(input))[0]).toMatch(
-      /^defaults\.burst: for carrier: burst 20 is too large/,
-    );
+    expect(problems(() => resolvePolicy(input))[0]).toMatch(/^defaults\.burst: for carrier: burst 20 is too large/);
   });
 
   test.each([
