@@ -12,6 +12,8 @@ export class Checks {
   #stuck: { readonly at: number; readonly starts: number } | undefined;
 
   #queued = 0;
+  /** The class of the call that has just been displaced: the next to come into line is whoever displaced it. */
+  #madeRoom: number | undefined;
 
   constructor(world: World) {
     this.#world = world;
@@ -52,6 +54,10 @@ export class Checks {
     const odd = oddNumber(event, event.type);
     if (odd !== undefined) world.fault(`call ${call.id}: ${odd}`);
     if (event.type === 'refused' && event.code === 'RATE_LIMIT_QUEUE_FULL' && call.queuedAs > 0) this.#displaced(call);
+    if (event.type === 'queued' && this.#madeRoom !== undefined) {
+      if (rankOf(call) >= this.#madeRoom) world.fault(`call ${call.id} displaced one that is not lower`);
+      this.#madeRoom = undefined;
+    }
     call.queuedAs = event.type === 'queued' ? ++this.#queued : 0;
     const { error } = call;
     if (call.isAnswered && isAdmissionError(error) && event.type === 'refused' && error.code !== event.code)
@@ -61,6 +67,7 @@ export class Checks {
   /** Whoever makes room for a higher class is the newest of the lowest one. */
   #displaced(call: ShadowCall): void {
     const rank = rankOf(call);
+    this.#madeRoom = rank;
     for (const other of this.#world.calls) {
       if (other.lane !== call.lane || other.queuedAs === 0 || other === call) continue;
       const isLower = rankOf(other) > rank || (rankOf(other) === rank && other.queuedAs > call.queuedAs);
