@@ -14,6 +14,9 @@ export class Entering {
   first: Costs = [];
   /** Permits of all of them; made when there is a second. */
   #permits: number[] | undefined;
+  /** Costs of those behind the first, in their order. */
+  #rest: Costs[] = [];
+  #at = 0;
   readonly #gate: Gate;
 
   constructor(gate: Gate) {
@@ -28,7 +31,10 @@ export class Entering {
 
   add(costs: Costs, needsPlace: boolean): void {
     if (this.count === 0) this.first = costs;
-    else this.#permits = this.#plus(this.ahead.permits, costs, 1);
+    else {
+      this.#permits = this.#plus(this.ahead.permits, costs, 1);
+      this.#rest.push(costs);
+    }
     this.count++;
     if (needsPlace) this.places++;
   }
@@ -36,13 +42,20 @@ export class Entering {
   remove(costs: Costs, needsPlace: boolean): void {
     this.count--;
     if (needsPlace) this.places--;
-    if (this.count === 0) this.#permits = undefined;
-    else if (this.#permits !== undefined) this.#permits = this.#plus(this.#permits, costs, -1);
+    if (this.#rest.length > 0) this.first = this.#rest[this.#at++] ?? costs;
+    if (this.count > 0) {
+      if (this.#permits !== undefined) this.#permits = this.#plus(this.#permits, costs, -1);
+      return;
+    }
+    this.#permits = undefined;
+    if (this.#rest.length > 0) this.#rest = [];
+    this.#at = 0;
   }
 
   /** There are other buckets now: every one of these is taken to cost what a call costs that does not say. */
   recost(costs: Costs): void {
     this.first = costs;
+    this.#rest.fill(costs);
     const { buckets } = this.#gate;
     this.#permits = buckets.map((bucket, i) => this.count * Bucket.backlog(bucket, costs[i]!));
   }

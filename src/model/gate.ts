@@ -36,13 +36,13 @@ export class Gate {
   revision = 0;
   #ledgerUntil = Number.NEGATIVE_INFINITY;
   /** For one window after a change of policy the larger quota of the two still binds the ledger. */
-  #olderLimits: readonly { limit: number; until: number }[];
+  #olderLimits: readonly (readonly { limit: number; until: number }[])[];
 
   constructor(plan: DownstreamPlan, now: number) {
     this.plan = plan;
     this.buckets = plan.quotas.map((quota) => new Bucket(quota, this.time.at(now)));
     this.ledger = new Ledger(plan.quotas.map((quota) => quota.windowMs));
-    this.#olderLimits = plan.quotas.map(() => ({ limit: 0, until: Number.NEGATIVE_INFINITY }));
+    this.#olderLimits = plan.quotas.map(() => []);
   }
 
   /** Whether a call may start now, were nobody ahead of it. */
@@ -173,9 +173,8 @@ export class Gate {
     this.#olderLimits = plan.quotas.map((quota, i) => {
       const old = this.plan.quotas[from[i]!];
       const before = older[from[i]!];
-      if (old === undefined || before === undefined) return { limit: 0, until: Number.NEGATIVE_INFINITY };
-      const limit = before.until > now ? Math.max(before.limit, old.share) : old.share;
-      return { limit, until: now + quota.windowMs };
+      if (old === undefined || before === undefined) return [];
+      return [...before.filter(({ until }) => until > now), { limit: old.share, until: now + quota.windowMs }];
     });
     // A quota that is new is held to what started before it, as far as that is known.
     const inherited = plan.quotas.map((quota, i): Inherited => {
@@ -209,8 +208,8 @@ export class Gate {
   #ledgerAt(index: number, cost: number, now: number): number {
     const { plan } = this.buckets[index]!;
     if (plan.providerBurst !== undefined) return now;
-    const older = this.#olderLimits[index]!;
-    const limit = older.until > now ? Math.max(older.limit, plan.share) : plan.share;
+    let limit = plan.share;
+    for (const older of this.#olderLimits[index]!) if (older.until > now) limit = Math.max(limit, older.limit);
     return this.ledger.fitsAt(index, cost, limit, now);
   }
 
