@@ -36,6 +36,8 @@ export interface ServerWord {
   readonly retryAfterMs?: number;
   /** Where the time was read, e.g. `retry-after`. */
   readonly readFrom?: string;
+  /** The provider's own name for what happened, where it is one that we know: `ThrottlingException`. */
+  readonly code?: string;
   /** The server said longer than `maxHold`. */
   readonly capped?: boolean;
   readonly limit?: number;

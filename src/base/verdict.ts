@@ -1,10 +1,27 @@
 import type { ServerWord } from './alert.ts';
 import type { Outcome } from './words.ts';
 
+/** What a server says of one of its limits: of how much it counts, what is left of it, and for how long. */
+export interface QuotaReading {
+  /** Permits per window. */
+  readonly limit?: number;
+  /** Permits left, 0 or more. */
+  readonly remaining?: number;
+  /** Milliseconds from the answer until the window starts afresh, 0 or more. */
+  readonly resetMs?: number;
+  readonly windowMs?: number;
+  /** What it counts: `requests` where the server names no other unit. */
+  readonly unit?: string;
+  /** The server's own name of the limit. */
+  readonly policy?: string;
+}
+
 /** A call's outcome as `feedback/` reads it. `server.retryAfterMs` is the server's own word, uncapped. */
 export interface Verdict {
   readonly outcome: Outcome;
   readonly server?: ServerWord;
+  /** What the answer said of the server's limits, whatever the outcome. Never empty. */
+  readonly quotas?: readonly QuotaReading[];
 }
 
 /** A function that reads an outcome first; `undefined` means "not mine". */

@@ -34,6 +34,8 @@ export class ActiveCall implements Call {
   declare readonly startedAt: number;
   /** The lane's count of incidents when it started. */
   declare readonly epoch: number;
+  /** The lane's count of starts, this one included. */
+  declare readonly startNumber: number;
   declare state: ActiveState;
   /** When the lane has to act on it next: its end, then the end of its grace. Infinity: never. */
   declare dueAt: number;
@@ -55,6 +57,7 @@ export class ActiveCall implements Call {
     waitedMs: number,
     startedAt: number,
     epoch: number,
+    startNumber: number,
   ) {
     this.host = host;
     this.request = request;
@@ -64,6 +67,7 @@ export class ActiveCall implements Call {
     this.waitedMs = waitedMs;
     this.startedAt = startedAt;
     this.epoch = epoch;
+    this.startNumber = startNumber;
     this.state = 'running';
     this.dueAt = Number.POSITIVE_INFINITY;
     this.reject = undefined;

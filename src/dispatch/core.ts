@@ -1,5 +1,6 @@
 import type { Gate } from '../model/gate.ts';
 import type { Entering } from './entering.ts';
+import type { Heard } from './heard.ts';
 import type { Incidents } from './incidents.ts';
 import type { Line } from './line.ts';
 import type { LanePorts } from './ports.ts';
@@ -17,6 +18,7 @@ export interface LaneCore {
   readonly running: Running;
   readonly tally: Tally;
   readonly incidents: Incidents;
+  readonly heard: Heard;
   /** The last reading of the clock. */
   readonly lastNow: number;
   /** Reads the clock. */

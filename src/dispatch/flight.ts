@@ -53,6 +53,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       waitedMs ?? 0,
       now,
       incidents.epoch,
+      gate.startCount,
     );
     const maxRunMs =
       gate.plan.maxRunMs ?? (isLease && request.deadlineAt === Number.POSITIVE_INFINITY ? LEASE_MS : undefined);
@@ -114,6 +115,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       const told = { outcome, callMs: now - call.startedAt, retryAfterMs: server?.retryAfterMs };
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
+    if (verdict.quotas !== undefined) this.#lane.heard.hear(verdict.quotas, call.startNumber);
     incidents.learn(verdict, call.epoch, request.tool, request.runId);
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)
       this.#lane.pump(isTimed ? now : undefined);

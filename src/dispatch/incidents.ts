@@ -1,33 +1,17 @@
 import type { AlertFacts, AlertName, ServerWord } from '../base/alert.ts';
-import type { TraceIds } from '../base/bus.ts';
 import type { Verdict } from '../base/verdict.ts';
 import type { HoldCause } from '../base/words.ts';
 import { incidentHoldMs } from '../model/cooldown.ts';
-import type { Gate } from '../model/gate.ts';
-import { defined, type HoldNews } from './hold-news.ts';
-import { observe } from './observed.ts';
-import type { LanePorts } from './ports.ts';
-import type { Tally } from './tally.ts';
+import type { HoldNews } from './hold-news.ts';
+import { type Culprit, type RaiseHost, raiseAlert, type Seen } from './raise.ts';
 
 /** Where several workers share a quota, the end of a hold is spread by up to this share, later only. */
 const SPREAD = 0.05;
 const MOST_TOOLS = 5;
 
-/** Whose call it was that was throttled. */
-interface Culprit {
-  readonly tool: string | undefined;
-  readonly runId: string | undefined;
-  readonly trace: TraceIds | undefined;
-}
-
 /** What incidents need of their lane. */
-export interface IncidentHost {
-  readonly name: string;
-  readonly gate: Gate;
-  readonly ports: LanePorts;
-  readonly tally: Tally;
+export interface IncidentHost extends RaiseHost {
   readonly news: HoldNews;
-  readonly impact: () => { waiting: number; inFlight: number; oldestWaitMs: number };
   readonly isPaused: (now: number) => boolean;
   /** The outlook of the waiters has worsened. */
   readonly held: () => void;
@@ -112,7 +96,12 @@ export class Incidents {
   /** Raises an alert that no 429 has caused. */
   notice(name: AlertName, detail: string, tool?: string, runId?: string): void {
     const incident = this.#make(this.#host.ports.clock.now());
-    this.#raise(name, incident, {}, { tool, runId, trace: undefined }, { kind: 'none' }, detail);
+    this.#raise(name, incident, {
+      server: {},
+      culprit: { tool, runId, trace: undefined },
+      action: { kind: 'none' },
+      detail,
+    });
   }
 
   #throttled(server: ServerWord, epoch: number | undefined, culprit: Culprit): void {
@@ -131,7 +120,7 @@ export class Incidents {
         isCapped = this.#hold(this.#throttles, server.retryAfterMs, now);
     }
     const said = isCapped ? { ...server, capped: true } : server;
-    this.#raise('QuotaModelWrong', incident, said, culprit, this.#action(now));
+    this.#raise('QuotaModelWrong', incident, { server: said, culprit, action: this.#action(now) });
   }
 
   #overloaded(server: ServerWord, epoch: number | undefined): void {
@@ -158,7 +147,7 @@ export class Incidents {
       const ms = Math.min(server.retryAfterMs ?? server.resetMs ?? plan.cooldown.maxMs, plan.maxHoldMs);
       this.#extend(this.#throttles, 'quota-reset', ms, now);
     }
-    this.#raise('QuotaExhausted', incident, server, culprit, this.#action(now));
+    this.#raise('QuotaExhausted', incident, { server, culprit, action: this.#action(now) });
   }
 
   #make(now: number): Incident {
@@ -209,40 +198,7 @@ export class Incidents {
     return { kind: this.#host.isPaused(now) ? 'pause' : 'hold', cause, until: untilWall, ...step };
   }
 
-  #raise(
-    name: AlertName,
-    incident: Incident,
-    server: ServerWord,
-    culprit: Culprit,
-    action: AlertFacts['action'],
-    detail?: string,
-  ): void {
-    const { ports, tally, gate } = this.#host;
-    const { plan } = gate;
-    const now = ports.clock.now();
-    const { tool, runId, trace } = culprit;
-    ports.raise({
-      name,
-      downstream: this.#host.name,
-      at: ports.clock.wallNow(),
-      incident: {
-        id: incident.id,
-        startedAt: incident.startedAt,
-        throttles: incident.throttles,
-        inARow: this.inARow,
-      },
-      action,
-      impact: {
-        ...this.#host.impact(),
-        refused: tally.refusals - incident.refusedBefore,
-        tools: [...incident.tools],
-      },
-      observed: observe(this.#host, this.#heldBefore, now),
-      server,
-      declared: plan.quotas.map(({ text, limit, windowMs, unit }) => ({ text, limit, windowMs, unit })),
-      longestWindowMs: Math.max(0, ...plan.quotas.map((quota) => quota.windowMs)),
-      ...defined({ owner: plan.owner, source: plan.source, runbook: plan.runbook, tool, runId, detail }),
-      ...trace,
-    });
+  #raise(name: AlertName, incident: Incident, seen: Seen): void {
+    raiseAlert(this.#host, name, { ...incident, inARow: this.inARow }, this.#heldBefore, seen);
   }
 }

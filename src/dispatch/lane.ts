@@ -9,6 +9,7 @@ import { isPaused } from './core.ts';
 import { Endings } from './endings.ts';
 import { Entering } from './entering.ts';
 import { Flight, type FlightHost } from './flight.ts';
+import { Heard } from './heard.ts';
 import { HoldNews } from './hold-news.ts';
 import { type IncidentHost, Incidents } from './incidents.ts';
 import { Line, NESTED_RANK } from './line.ts';
@@ -31,6 +32,7 @@ export class Lane implements FlightHost, IncidentHost {
   readonly running = new Running();
   readonly tally = new Tally();
   readonly incidents: Incidents;
+  readonly heard: Heard;
   readonly news: HoldNews;
   lastNow: number;
   readonly pump = (at?: number): void => this.#pump(at);
@@ -52,6 +54,7 @@ export class Lane implements FlightHost, IncidentHost {
     this.entering = new Entering(this.gate);
     this.news = new HoldNews(this);
     this.incidents = new Incidents(this);
+    this.heard = new Heard(this);
     this.#flight = new Flight(this);
     this.#endings = new Endings(this, { gone: (waiter) => this.#gone(waiter), pump: this.pump });
     this.#looks = new Looks(this, this.#endings, this.pump);
@@ -88,6 +91,7 @@ export class Lane implements FlightHost, IncidentHost {
   report(verdict: Verdict, startedAt: number | undefined): void {
     const { clock } = this.ports;
     const at = startedAt === undefined ? undefined : this.readNow() - (clock.wallNow() - startedAt);
+    if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined);
     this.incidents.learn(verdict, at === undefined ? undefined : this.incidents.epochAt(at));
     this.#pump();
   }

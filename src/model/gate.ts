@@ -26,6 +26,8 @@ export class Gate {
   readonly holds = new Holds();
   ledger: Ledger;
   lastStartAt = Number.NEGATIVE_INFINITY;
+  /** Starts since the gate was made. */
+  startCount = 0;
   /** What made the last `dueAt` later than its `now`. */
   limitedBy: LimitedBy | undefined;
   /** The same with its name: `quota:60/minute`, `hold:retry-after`. */
@@ -98,6 +100,7 @@ export class Gate {
       this.holdEnd = undefined;
     }
     this.lastStartAt = now;
+    this.startCount++;
     this.ledger.push(now, costs);
   }
 
