@@ -31,11 +31,12 @@ export type { HoldState, PolicyChange } from './base/plan.ts';
 export type {
   ClassSnapshot,
   DownstreamSnapshot,
+  HeardSnapshot,
   LaneTotals,
   QuotaSnapshot,
   Snapshot,
 } from './base/snapshot.ts';
-export type { Classifier, Verdict } from './base/verdict.ts';
+export type { Classifier, QuotaReading, Verdict } from './base/verdict.ts';
 export type { Cost, Duration, HoldCause, LimitedBy, Outcome, Priority } from './base/words.ts';
 export type { Call, CallContext, Lease, WaitReport } from './dispatch/context.ts';
 export type { Forecast, ForecastAsk } from './dispatch/forecast.ts';

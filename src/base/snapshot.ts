@@ -1,5 +1,6 @@
 import type { ErrorCode } from './errors.ts';
 import type { HoldState } from './plan.ts';
+import type { QuotaReading } from './verdict.ts';
 import type { LimitedBy, Outcome, Priority } from './words.ts';
 
 /** The state of one bucket. */
@@ -59,9 +60,18 @@ export interface DownstreamSnapshot {
   readonly inARow: number;
   readonly incidentId?: string;
   readonly lastThrottledAt?: number;
+  /** What the server said of its limits last; absent as long as it has said nothing. */
+  readonly heard?: HeardSnapshot;
   /** Lanes kept for `ctx.account`. */
   readonly accounts: number;
   readonly totals: LaneTotals;
+}
+
+/** The server's own counters, as an answer told them last. */
+export interface HeardSnapshot {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly quotas: readonly QuotaReading[];
 }
 
 /** Plain JSON: no NaN, no Infinity, no side effect of reading it. */

@@ -18,6 +18,8 @@ export interface FlightHost extends LaneCore {
   readonly pump: (at?: number) => void;
   /** Waiters will start this much later than was thought. */
   readonly worsened: (byMs: number) => void;
+  /** The outlook of the waiters has worsened. */
+  readonly held: () => void;
   readonly nest: (outer: ActiveCall, fn: () => unknown) => Promise<unknown>;
 }
 
@@ -64,6 +66,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     const { bus } = ports;
     call.isTold = waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits;
     if (call.isTold) tell(ports, name, 'started', id, request, waitedMs ?? 0);
+    if (gate.caps.until > now && this.#lane.heard.holdIfSpent(now)) this.#lane.held();
     return call;
   }
 
@@ -115,7 +118,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       const told = { outcome, callMs: now - call.startedAt, retryAfterMs: server?.retryAfterMs };
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
-    if (verdict.quotas !== undefined) this.#lane.heard.hear(verdict.quotas, call.startNumber);
+    if (verdict.quotas !== undefined) this.#lane.heard.hear(verdict.quotas, call.startNumber, verdict.outcome);
     incidents.learn(verdict, call.epoch, request.tool, request.runId);
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)
       this.#lane.pump(isTimed ? now : undefined);

@@ -1,5 +1,5 @@
 import type { HoldState } from '../base/plan.ts';
-import type { ClassSnapshot, DownstreamSnapshot, QuotaSnapshot } from '../base/snapshot.ts';
+import type { ClassSnapshot, DownstreamSnapshot, HeardSnapshot, QuotaSnapshot } from '../base/snapshot.ts';
 import { type HoldCause, type LimitedBy, PRIORITIES, type Priority } from '../base/words.ts';
 import type { Downstream } from './downstream.ts';
 import { expect, shown } from './expectation.ts';
@@ -21,6 +21,10 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
   tally.add(downstream.forgotten);
   for (const one of lanes) tally.add(one.tally);
   const incidentId = lanes.find((one) => one.incidents.id !== undefined)?.incidents.id;
+  const heard = lanes.reduce<HeardSnapshot | undefined>(
+    (latest, { heard: { last } }) => (last !== undefined && last.at >= (latest?.at ?? 0) ? last : latest),
+    undefined,
+  );
   return {
     downstream: plan.name,
     queued: sum((one) => one.line.length),
@@ -40,6 +44,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
     inARow: most((one) => one.incidents.inARow),
     ...(incidentId === undefined ? {} : { incidentId }),
     ...(tally.lastThrottledAt === undefined ? {} : { lastThrottledAt: tally.lastThrottledAt }),
+    ...(heard === undefined ? {} : { heard }),
     accounts: downstream.accounts,
     totals: tally.read(),
   };
