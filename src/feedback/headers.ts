@@ -71,3 +71,10 @@ function plainDigits(value: number): string {
   if (!String(value).includes('e')) return String(value);
   return Math.abs(value) < 1 ? value.toFixed(20) : BigInt(Math.trunc(value)).toString();
 }
+
+/** Looks a header up by its name in lower case. */
+export type HeaderReader = (name: string) => string | undefined;
+
+export function headerReader(container: unknown): HeaderReader | undefined {
+  return isHeaderContainer(container) ? (name) => readHeader(container, name) : undefined;
+}

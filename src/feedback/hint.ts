@@ -1,4 +1,4 @@
-import { readHeader } from './headers.ts';
+import { type HeaderReader, readHeader } from './headers.ts';
 import { type Hint, type HintContext, parseRetryAfter, parseRetryAfterMs } from './retry-after.ts';
 
 /** How long the server asked us to stay away, and where it said so. */
@@ -63,4 +63,15 @@ export function property(of: unknown, key: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+export function readHint(read: HeaderReader, context: { readonly wallNow: () => number }): FoundHint | undefined {
+  for (const [name, parse] of HEADERS) {
+    const text = read(name);
+    if (text === undefined) continue;
+    const hint = parse(text, { wallNow: context.wallNow, dateHeader: read('date'), ageHeader: read('age') });
+    if (hint === undefined) continue;
+    return { retryAfterMs: hint.ms, readFrom: hint.note === undefined ? name : `${name} (${hint.note})` };
+  }
+  return undefined;
 }
