@@ -1,7 +1,9 @@
 import { fold } from '../base/nearest.ts';
+import { parseDurationText } from './duration-text.ts';
 import { asNumber, property } from './fields.ts';
 import type { HeaderReader } from './headers.ts';
-import { type FoundHint, readHint } from './hint.ts';
+import type { FoundHint } from './hint.ts';
+import { parseWait } from './retry-after.ts';
 
 /** A wait that an error, or a body, names in a property. */
 export interface Candidate {
@@ -11,7 +13,7 @@ export interface Candidate {
   readonly node: object;
 }
 
-type Unit = 'ms' | 's' | 'by context' | 'span' | 'instant';
+type Unit = 'ms' | 's' | 'by context' | 'span';
 
 /** Names of properties without case, `_` and `-`, and the unit of a bare number in them. */
 const UNITS: Readonly<Record<string, Unit>> = {
@@ -32,8 +34,8 @@ const UNITS: Readonly<Record<string, Unit>> = {
   retryafter: 'by context',
   // A bare number is what an SDK has chosen for itself: only a duration is the server's word.
   retrydelay: 'span',
-  retryat: 'instant',
-  retryafterdate: 'instant',
+  retryat: 's',
+  retryafterdate: 's',
 };
 
 /** `seconds` counts beside this alone: everywhere else it is some duration. */
@@ -68,10 +70,9 @@ function waitOf({ key, value, node }: Candidate, context: BodyContext): number |
   if (key === 'throttleStatus') return refillOf(node);
   const unit = UNITS[fold(key)];
   if (fold(key) === 'seconds' && typeof property(node, FLOOD) !== 'string') return undefined;
-  if (unit === 'span') return spanOf(value) ?? durationOf(value);
-  if (unit === 'ms') return parsed('retry-after-ms', value, context);
-  if (unit === 'by context' && isMilliseconds(value, node, context)) return parsed('retry-after-ms', value, context);
-  return parsed('retry-after', value, context) ?? spanOf(value) ?? durationOf(value) ?? untilOf(value, context);
+  if (unit === 'span') return typeof value === 'string' ? parseDurationText(value.trim()) : durationOf(value);
+  const isMs = unit === 'ms' || (unit === 'by context' && isMilliseconds(value, node, context));
+  return parsed(value, isMs ? 1 : 1_000, context) ?? durationOf(value);
 }
 
 /**
@@ -85,33 +86,20 @@ function isMilliseconds(value: unknown, node: object, { headerMs }: BodyContext)
   return headerMs !== undefined && headerMs > 0 && Math.abs(number - headerMs) < 1_000 && number >= 1_000;
 }
 
-/** Read as if a header had said it: bounds, epochs and dates have one home. */
-function parsed(header: string, value: unknown, { wallNow, headers }: BodyContext): number | undefined {
-  const text = typeof value === 'string' ? value : numeral(value);
+/** Read as a header would be: bounds, durations in words, epochs and dates have one home. */
+function parsed(value: unknown, unitMs: number, { wallNow, headers }: BodyContext): number | undefined {
+  const text = typeof value === 'string' ? value.trim() : numeral(value);
   if (text === undefined) return undefined;
-  const read: HeaderReader = (name) =>
-    name === header ? text : name === 'date' || name === 'age' ? headers?.(name) : undefined;
-  return readHint(read, { wallNow })?.retryAfterMs;
+  return parseWait(text, unitMs, { wallNow, dateHeader: headers?.('date'), ageHeader: headers?.('age') })?.ms;
 }
 
 function numeral(value: unknown): string | undefined {
   if (value === Number.POSITIVE_INFINITY) return String(Number.MAX_SAFE_INTEGER);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString();
   const number = asNumber(value);
   if (number === undefined || number < 0) return undefined;
   if (number >= Number.MAX_SAFE_INTEGER) return String(Number.MAX_SAFE_INTEGER);
   return number < 1e-6 ? number.toFixed(20) : String(number);
-}
-
-const PART_MS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
-
-/** Milliseconds of a duration in text: `7.5s`, `1m26.4s`, `250ms`. */
-export function spanOf(value: unknown): number | undefined {
-  if (typeof value !== 'string' || !/^(?:\d+(?:\.\d+)?(?:ms|[dhms]))+$/.test(value.trim())) return undefined;
-  let ms = 0;
-  for (const [, amount, unit] of value.matchAll(/(\d+(?:\.\d+)?)(ms|[dhms])/g)) {
-    ms += Number(amount) * (PART_MS[unit ?? ''] ?? 0);
-  }
-  return bounded(ms);
 }
 
 /** Milliseconds of `{ seconds, nanos }`. */
@@ -120,23 +108,6 @@ function durationOf(value: unknown): number | undefined {
   const nanos = asNumber(property(value, 'nanos'));
   if (seconds === undefined && nanos === undefined) return undefined;
   return bounded((seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6);
-}
-
-/** Milliseconds until an instant in ISO 8601, or in a `Date`. */
-function untilOf(value: unknown, { wallNow, headers }: BodyContext): number | undefined {
-  const at = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : epochOf(value);
-  if (at === undefined || Number.isNaN(at)) return undefined;
-  const served = Date.parse(headers?.('date') ?? '');
-  const ms = at - (Number.isNaN(served) ? wallNow() : served);
-  return ms > 0 ? bounded(ms) : undefined;
-}
-
-function epochOf(value: unknown): number | undefined {
-  try {
-    return value instanceof Date ? value.getTime() : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Shopify: how long until the bucket of points holds what the query asked for. */

@@ -1,7 +1,7 @@
 import { codesOf, type ProviderCode } from './code-rows.ts';
 
 /** Where libraries and JSON bodies put the name of what went wrong. */
-const NAMES = ['code', 'type', 'name', 'error', 'status', 'reason', 'title', 'kind', 'id', 'Code'];
+const NAMES = ['code', 'type', 'name', 'error', 'reason', 'title', 'kind', 'id', 'Code'];
 const ERROR_NAMES = ['errorCode', 'error_code', 'errorType', 'error_type', 'error_name', 'errorName', 'errcode'];
 const ANY = [...NAMES, ...ERROR_NAMES, 'category', 'className', '.tag', 'error_summary', 'classification'];
 const AWS = ['name', 'code', 'Code', '__type', 'ErrorCode', 'errorCode', 'errorType', 'type', 'x-amzn-errortype'];

@@ -1,10 +1,11 @@
 import type { ServerWord } from '../base/alert.ts';
 import type { QuotaReading, Verdict } from '../base/verdict.ts';
+import type { Outcome } from '../base/words.ts';
 import { longestOf } from './body-hints.ts';
 import type { ProviderCode } from './code-rows.ts';
 import { type Evidence, gather } from './evidence.ts';
 import type { HeaderReader } from './headers.ts';
-import { type FoundHint, readHint } from './hint.ts';
+import { type FoundHint, readHint, readWait } from './hint.ts';
 import { matchCode } from './match.ts';
 import { readQuotas } from './quota-headers.ts';
 
@@ -43,7 +44,7 @@ export function refusalOf(evidence: Evidence, how: Recognition): Verdict | undef
   }
   if (code !== undefined) return verdictOf(code.outcome, status, code, evidence, how);
   if (status === OVERLOADED_ALWAYS) return verdictOf('overloaded', status, undefined, evidence, how);
-  if (status === OVERLOADED_WITH_HINT) {
+  if (status === OVERLOADED_WITH_HINT && namesWait(evidence, how)) {
     const hint = hintOf(evidence, how);
     return hint === undefined ? undefined : verdictOf('overloaded', status, undefined, evidence, how, hint);
   }
@@ -75,7 +76,7 @@ export function completed(said: Verdict, shape: Verdict, value: object, how: Rec
   const quotas = said.quotas ?? shape.quotas;
   const more = quotas === undefined ? {} : { quotas };
   if (!isRefusal(said)) return { ...said, ...more };
-  const seen = isRefusal(shape) ? shape.server : wordOf(gather(value), how);
+  const seen = isRefusal(shape) ? shape.server : wordOf(said.outcome, gather(value), how);
   const { retryAfterMs, readFrom, ...rest } = { ...seen };
   const own = said.server ?? {};
   const hint = own.retryAfterMs !== undefined || retryAfterMs === undefined ? {} : { retryAfterMs, readFrom };
@@ -83,10 +84,10 @@ export function completed(said: Verdict, shape: Verdict, value: object, how: Rec
   return { ...said, ...(Object.keys(server).length === 0 ? {} : { server }), ...more };
 }
 
-function wordOf(evidence: Evidence, how: Recognition): ServerWord {
+function wordOf(outcome: Outcome, evidence: Evidence, how: Recognition): ServerWord {
   const [status] = evidence.statuses;
   const hint = hintOf(evidence, how);
-  return { ...(status === undefined ? {} : { status }), ...hint, ...tightest(quotasOf(evidence.readers, how)) };
+  return { ...(status === undefined ? {} : { status }), ...hint, ...limitOf(outcome, quotasOf(evidence.readers, how)) };
 }
 
 function verdictOf(
@@ -102,7 +103,7 @@ function verdictOf(
     ...(status === undefined ? {} : { status }),
     ...hint,
     ...(code === undefined ? {} : { code: String(code.code) }),
-    ...tightest(quotas),
+    ...limitOf(outcome, quotas),
   };
   return quotas.length === 0 ? { outcome, server } : { outcome, server, quotas };
 }
@@ -139,11 +140,21 @@ function later(a: FoundHint | undefined, b: FoundHint | undefined): FoundHint | 
  * says neither: some servers send it with every answer.
  */
 function isSpent({ readers }: Evidence, how: Recognition): boolean {
-  if (quotasOf(readers, how).some(({ remaining }) => remaining === 0)) return true;
-  return readers.some((read) => {
-    const hint = readHint(read, how);
-    return hint !== undefined && hint.retryAfterMs > 0 && hint.readFrom.includes('retry');
-  });
+  if (quotasOf(readers, how).some(({ remaining }) => remaining !== undefined && remaining < 1)) return true;
+  return readers.some((read) => (readWait(read, how)?.retryAfterMs ?? 0) > 0);
+}
+
+/** An overloaded server says when to come back; the reset of a limit, which other answers carry too, is no such word. */
+function namesWait({ readers, candidates }: Evidence, how: Recognition): boolean {
+  return candidates.length > 0 || readers.some((read) => readWait(read, how) !== undefined);
+}
+
+/** What is used up for the day is seldom what the headers count: their reset is its reset only where they too have nothing left. */
+function limitOf(outcome: Outcome, quotas: readonly QuotaReading[]): ReturnType<typeof tightest> {
+  const found = tightest(quotas);
+  if (outcome !== 'exhausted' || (found.remaining ?? 1) < 1) return found;
+  const { resetMs: _other, ...counted } = found;
+  return counted;
 }
 
 /** The limit that the refusal is most likely about: nothing left, for the longest time. */

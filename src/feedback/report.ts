@@ -1,5 +1,6 @@
 import { isError } from '../base/text.ts';
 import type { Judge, Verdict } from '../base/verdict.ts';
+import { REQUESTS } from '../base/words.ts';
 import { isRefusal, quotasOf } from './decide.ts';
 import { asStatus, property } from './fields.ts';
 import { headerReader } from './headers.ts';
@@ -40,7 +41,7 @@ function headersAlone(container: unknown, how: { readonly wallNow: () => number 
   const quotas = quotasOf([read], how);
   const waitMs = readHint(read, how)?.retryAfterMs ?? 0;
   const isKnown = quotas.some(({ remaining, resetMs }) => remaining === 0 && (resetMs ?? 0) >= waitMs);
-  const wait = waitMs > 0 && !isKnown ? [{ remaining: 0, resetMs: waitMs }] : [];
+  const wait = waitMs > 0 && !isKnown ? [{ remaining: 0, resetMs: waitMs, unit: REQUESTS }] : [];
   return quotas.length + wait.length === 0 ? undefined : { ...UNKNOWN, quotas: [...quotas, ...wait] };
 }
 
