@@ -48,6 +48,7 @@ export {
   type NamesOf,
 } from './dispatcher.ts';
 export { type Explanation, explain } from './explain.ts';
+export { awsPartial, graphql, jsonBody, mcpToolResult } from './feedback/classifiers.ts';
 export type { DownstreamPolicyInput, Policy, PolicyInput, QuotaInput } from './policy/input.ts';
 export { loadPolicy } from './policy/load.ts';
 export type { TelemetryOptions } from './telemetry/telemetry.ts';
