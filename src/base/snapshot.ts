@@ -11,6 +11,8 @@ export interface QuotaSnapshot {
   /** Permits in the bucket now; negative while a debt is repaid; never above `burst`. */
   readonly permits: number;
   readonly burst: number;
+  /** What the server's own counter leaves us, where that binds, and until when (epoch milliseconds). */
+  readonly counted?: { readonly left: number; readonly until: number };
   readonly declaredPerSecond: number;
   readonly sizedPerSecond: number;
 }

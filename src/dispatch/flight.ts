@@ -18,8 +18,6 @@ export interface FlightHost extends LaneCore {
   readonly pump: (at?: number) => void;
   /** Waiters will start this much later than was thought. */
   readonly worsened: (byMs: number) => void;
-  /** The outlook of the waiters has worsened. */
-  readonly held: () => void;
   readonly nest: (outer: ActiveCall, fn: () => unknown) => Promise<unknown>;
 }
 
@@ -66,7 +64,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     const { bus } = ports;
     call.isTold = waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits;
     if (call.isTold) tell(ports, name, 'started', id, request, waitedMs ?? 0);
-    if (gate.caps.until > now && this.#lane.heard.holdIfSpent(now)) this.#lane.held();
+    if (gate.caps.until > now) this.#lane.heard.startedOne();
     return call;
   }
 

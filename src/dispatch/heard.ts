@@ -47,12 +47,20 @@ export class Heard {
       if (gate.heed(unit, remaining, until, startsSince, now)) isLower = true;
     }
     if (!isLower) return;
-    this.holdIfSpent(now);
+    this.#holdIfSpent(now);
     this.#host.held();
   }
 
+  /** A call starts that the server's counters count. */
+  startedOne(): void {
+    // Once it runs: to whoever listens it would otherwise have started during a hold.
+    void Promise.resolve().then(() => {
+      if (this.#holdIfSpent(this.#host.ports.clock.now())) this.#host.held();
+    });
+  }
+
   /** Where nothing is left by the server's count, the lane is held until the count starts afresh; true if that is news. */
-  holdIfSpent(now: number): boolean {
+  #holdIfSpent(now: number): boolean {
     const { gate, news } = this.#host;
     const until = gate.caps.spentUntil;
     if (until <= now || !gate.hold('quota-reset', until, now)) return false;

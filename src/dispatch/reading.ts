@@ -40,7 +40,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
     warmLeftMs: most(({ gate }) => (gate.time.isWarm(now) ? gate.time.warmUntil - now : 0)),
     expectedWaitMs: told.ms,
     ...(told.ms > 0 ? { limitedBy: told.limitedBy } : {}),
-    quotas: readQuotas(lane, now),
+    quotas: readQuotas(lane, now, wall),
     inARow: most((one) => one.incidents.inARow),
     ...(incidentId === undefined ? {} : { incidentId }),
     ...(tally.lastThrottledAt === undefined ? {} : { lastThrottledAt: tally.lastThrottledAt }),
@@ -82,15 +82,17 @@ function ageOf(lane: Lane, rank: number | undefined, now: number): number {
   return oldest === undefined ? 0 : now - oldest.since;
 }
 
-function readQuotas(lane: Lane, now: number): QuotaSnapshot[] {
+function readQuotas(lane: Lane, now: number, wall: number): QuotaSnapshot[] {
   const at = lane.gate.time.at(now);
-  return lane.gate.buckets.map((bucket) => {
+  return lane.gate.buckets.map((bucket, i) => {
+    const counted = lane.gate.caps.tightest(i, now);
     const { text, unit, burst, limit, sized, windowMs } = bucket.plan;
     return {
       quota: text,
       unit,
       permits: bucket.level(at),
       burst,
+      ...(counted === undefined ? {} : { counted: { left: Math.max(0, counted.left), until: wall + counted.until } }),
       declaredPerSecond: (limit * 1_000) / windowMs,
       sizedPerSecond: (sized * 1_000) / windowMs,
     };

@@ -8,7 +8,7 @@ export const EACH_START = -1;
 const MOST_PER_INDEX = 8;
 
 /** So much may start before an instant. */
-interface Cap {
+export interface Cap {
   /** The bucket whose permits it counts, or `EACH_START`. */
   readonly index: number;
   left: number;
@@ -64,6 +64,16 @@ export class Caps {
       room = Math.min(room, Math.max(0, Math.floor((cap.left + 1e-9) / cost)));
     }
     return room;
+  }
+
+  /** The cap in force that leaves least of one bucket. */
+  tightest(index: number, now: number): Readonly<Cap> | undefined {
+    return this.#caps
+      .filter((cap) => cap.index === index && cap.until > now + DUE_MS)
+      .reduce<Cap | undefined>(
+        (least, cap) => (least !== undefined && least.left <= cap.left ? least : cap),
+        undefined,
+      );
   }
 
   /** The latest instant until which nothing is left at all; -Infinity if there is none. */

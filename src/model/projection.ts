@@ -23,6 +23,8 @@ export class Projection {
   readonly #caps: Caps | undefined;
   /** The instant for which such a counter makes the next call wait. */
   #resetAt: number | undefined;
+  /** Somebody ahead has had to wait for one. */
+  #hasReset = false;
   #lastCosts: Costs = [];
   #lastAt: number;
   #isFirst = true;
@@ -61,6 +63,7 @@ export class Projection {
       if (counted > at) this.#limitIs('hold', 'quota-reset');
       // A counter that is used up will be a hold: the first start after it finds the buckets empty.
       this.#resetAt = counted > at && this.#caps.spentUntil >= counted ? counted : undefined;
+      if (this.#hasReset) this.#limitIs('hold', 'quota-reset');
       at = counted;
     }
     // What a person looks for first: without the hold nobody would wait that long.
@@ -84,6 +87,7 @@ export class Projection {
       const tat = Math.max(this.#tats[i]!, lane) + (costs[i] ?? 0) * bucket.msPerPermit;
       this.#tats[i] = heldUntil === undefined ? tat : gate.emptied(bucket, tat, lane, heldUntil);
     }
+    if (heldUntil !== undefined && !this.#isFirst) this.#hasReset = true;
     this.#caps?.take(costs);
     this.#lastCosts = costs;
     this.#isFirst = false;

@@ -40,7 +40,7 @@ describe("The server's counters", () => {
     const queued = Array.from({ length: 10 }, (_, n) => rig.call(n === 4 ? { deadlineIn: 10_000 } : {}));
     await rig.settle();
     expect(queued.filter(({ startedMs }) => startedMs === 0)).toHaveLength(3);
-    expect(queued[4]).toMatchObject({ state: 'rejected', endedMs: 0, error: { code: 'RATE_LIMIT_DEADLINE' } });
+    expect(queued[4]).toMatchObject({ state: 'rejected', endedMs: 0, error: { code: 'DEADLINE_EXCEEDED' } });
     await rig.to(29_999);
     expect(rig.starts()).toHaveLength(4);
     await rig.to(60_000);
