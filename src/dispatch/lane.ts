@@ -83,6 +83,7 @@ export class Lane implements FlightHost, IncidentHost {
 
   resume(all: boolean): void {
     this.gate.resume(this.readNow(), all);
+    if (all) this.incidents.resumed();
     this.news.check();
     this.#pump();
   }
@@ -92,7 +93,7 @@ export class Lane implements FlightHost, IncidentHost {
     const { clock } = this.ports;
     const at = startedAt === undefined ? undefined : this.readNow() - (clock.wallNow() - startedAt);
     if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined);
-    this.incidents.learn(verdict, at === undefined ? undefined : this.incidents.epochAt(at));
+    this.incidents.learn(verdict, at === undefined ? undefined : { at });
     this.#pump();
   }
 
@@ -132,7 +133,7 @@ export class Lane implements FlightHost, IncidentHost {
     const lane = gate.time.at(now);
     const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
     const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);
-    const isCalm = isRested && !gate.isHeld(now) && !gate.isLedgerInForce(now) && incidents.inARow === 0;
+    const isCalm = isRested && !gate.isHeld(now) && !gate.isLedgerInForce(now) && incidents.isCalm;
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }
 
