@@ -7,6 +7,8 @@ import type { HoldNews } from './hold-news.ts';
 import { type Culprit, type RaiseHost, raiseAlert } from './raise.ts';
 
 const MOST_TOOLS = 5;
+/** An extension by less is no news: all the 429s of a storm say the same, each a little later. */
+const NEWS_MS = 1;
 
 /** What incidents need of their lane. */
 export interface IncidentHost extends RaiseHost {
@@ -27,6 +29,7 @@ interface Incident {
   readonly heldBefore: number;
   readonly tools: Set<string>;
   throttles: number;
+  inARow: number;
 }
 
 /** A row with the last of its incidents. An overload is no news of the quota: nobody is told of it. */
@@ -51,6 +54,8 @@ export class Incidents {
   readonly #exhausted: Story = { row: new IncidentRow('exhausted'), alert: 'QuotaExhausted', incident: undefined };
   readonly #stories: readonly Story[] = [this.#quota, this.#overload, this.#exhausted];
   readonly #share: () => number;
+  /** The last hold that was told. */
+  #told: { readonly cause: HoldCause; readonly until: number } | undefined;
   readonly #host: IncidentHost;
 
   constructor(host: IncidentHost) {
@@ -104,7 +109,7 @@ export class Incidents {
 
   /** Raises an alert that no 429 has caused. */
   notice(name: AlertName, detail: string, tool?: string, runId?: string): void {
-    const incident = { ...this.#begun(this.#host.ports.clock.now()), inARow: this.inARow };
+    const incident = this.#begun(this.#host.ports.clock.now(), this.inARow);
     const culprit = { tool, runId, trace: undefined };
     const action = { kind: 'none' } as const;
     raiseAlert(this.#host, name, incident, incident.heldBefore, { server: {}, culprit, action, detail });
@@ -124,20 +129,21 @@ export class Incidents {
       ? row.noted(refusal, now, this.epoch + 1)
       : row.refused(refusal, now, gate.plan, this.epoch + 1, this.#share);
     if (isNew) this.epoch++;
-    const incident = (!isNew && story.incident) || this.#begun(now);
+    const incident = (!isNew && story.incident) || this.#begun(now, row.inARow);
     story.incident = incident;
     incident.throttles++;
+    incident.inARow = row.inARow;
     if (by.tool !== undefined && incident.tools.size < MOST_TOOLS) incident.tools.add(by.tool);
     if (hold !== undefined) this.#hold(hold.cause, hold.until, now, alert === undefined ? undefined : incident.id);
     if (alert === undefined) return;
-    raiseAlert(this.#host, alert, { ...incident, inARow: row.inARow }, incident.heldBefore, {
+    raiseAlert(this.#host, alert, incident, incident.heldBefore, {
       server: isCapped ? { ...server, capped: true } : server,
       culprit: { ...by, trace: ports.bus.trace() },
       action: this.#action(row, now),
     });
   }
 
-  #begun(now: number): Incident {
+  #begun(now: number, inARow: number): Incident {
     const { ports, tally, gate } = this.#host;
     const { until } = gate.holds;
     return {
@@ -147,12 +153,15 @@ export class Incidents {
       heldBefore: until <= now ? until : 0,
       tools: new Set(),
       throttles: 0,
+      inARow,
     };
   }
 
   #hold(cause: HoldCause, until: number, now: number, incidentId: string | undefined): void {
     const { gate, news } = this.#host;
     if (!gate.hold(cause, until, now)) return;
+    if (this.#told?.cause === cause && until >= this.#told.until && until < this.#told.until + NEWS_MS) return;
+    this.#told = { cause, until };
     news.held(cause, until, now, { incidentId });
     this.#host.held();
   }
