@@ -91,9 +91,11 @@ export class Lane implements FlightHost, IncidentHost {
   /** Learns from an outcome that was seen elsewhere; `startedAt` in epoch milliseconds. */
   report(verdict: Verdict, startedAt: number | undefined): void {
     const { clock } = this.ports;
-    const at = startedAt === undefined ? undefined : this.readNow() - (clock.wallNow() - startedAt);
+    const now = this.readNow();
+    // Nothing has started yet that will: the clock it was read from is ahead.
+    const start = startedAt === undefined ? undefined : { at: Math.min(now, now - (clock.wallNow() - startedAt)) };
     if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined);
-    this.incidents.learn(verdict, at === undefined ? undefined : { at });
+    this.incidents.learn(verdict, start);
     this.#pump();
   }
 

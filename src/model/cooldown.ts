@@ -55,6 +55,6 @@ export function saidHold(kind: RowKind, { maxHoldMs }: HoldPlan, hintMs: number)
  */
 export function spreadMs({ ms, cause }: HoldChoice, { workers, pauseAboveMs }: HoldPlan, share: number): number {
   if (workers <= 1) return ms;
-  const spread = ms * (1 + SPREAD * share);
+  const spread = ms + ms * SPREAD * share;
   return cause === 'cooldown' && ms <= pauseAboveMs ? Math.min(spread, pauseAboveMs) : spread;
 }
