@@ -205,8 +205,9 @@ const SCALES: Readonly<Record<string, number>> = {
   hours: 3_600_000,
 };
 
+/** A plural without a number is no window: `audio-seconds` are what is counted. */
 const WINDOW_WORD =
-  /^(\d{0,4})(s|sec|seconds?|secondly|m|min|minutes?|minutely|h|hr|hours?|hourly|d|days?|daily|weeks?|weekly|months?|monthly)$/;
+  /^(?:(\d{1,4})(s|m|h|d|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months?)|(s|m|h|d|sec|second|min|minute|hr|hour|day|week|month|secondly|minutely|hourly|daily|weekly|monthly))$/;
 const WINDOWS: Readonly<Record<string, number>> = {
   s: 1_000,
   m: 60_000,
@@ -308,7 +309,7 @@ function rankOf(words: readonly string[], scale: string | undefined): number {
 function windowOf(word: string): number | undefined {
   const match = WINDOW_WORD.exec(word);
   if (match === null) return undefined;
-  const unit = match[2] ?? '';
+  const unit = match[2] ?? match[3] ?? '';
   const ms = WINDOWS[unit.startsWith('mo') ? 'mo' : (unit[0] ?? '')];
   return ms === undefined ? undefined : ms * Number(match[1] || 1) || undefined;
 }

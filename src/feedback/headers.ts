@@ -25,10 +25,10 @@ export function isHeaderContainer(value: unknown): value is object {
 export function headerReader(container: unknown): HeaderReader | undefined {
   if (!isHeaderContainer(container) || ArrayBuffer.isView(container)) return undefined;
   const get = methodOf(container, 'get');
-  let index: ReadonlyMap<string, string> | undefined;
+  let index: ReadonlyMap<string, string> | 'folded' | undefined;
   const indexed = (name: string): string | undefined => {
-    index ??= indexOf(container);
-    return index.get(name);
+    index ??= get === undefined && isFolded(container) ? 'folded' : indexOf(container);
+    return index === 'folded' ? ownText(container, name) : index.get(name);
   };
   const read = isExact(container, get)
     ? (name: string): string | undefined => asked(container, get, name) ?? indexed(name)
@@ -95,6 +95,21 @@ function eachName(container: object, get: Method | undefined, tell: (name: strin
     }
   } catch {
     // What was listed before it broke stands.
+  }
+}
+
+/** A plain object whose keys are in lower case, as Node and most clients make it, needs no index. */
+function isFolded(container: object): boolean {
+  if (iteratesEntries(container)) return false;
+  for (const key of attempt(() => Object.keys(container)) ?? []) if (key.toLowerCase() !== key) return false;
+  return true;
+}
+
+function ownText(container: object, name: string): string | undefined {
+  try {
+    return Object.hasOwn(container, name) ? textOf(Reflect.get(container, name)) : undefined;
+  } catch {
+    return undefined;
   }
 }
 
