@@ -1,4 +1,5 @@
-import { type Field, type Place, placeOf, USED_OF_LIMIT } from './dialects.ts';
+import { USED_OF_LIMIT } from './dialects.ts';
+import { type Field, type Place, placeOf } from './header-names.ts';
 import type { HeaderReader } from './headers.ts';
 
 /** A header of a family, under its lower-case name. */

@@ -77,11 +77,11 @@ const NO_NAMES: readonly string[] = [];
 
 /** Whether the container tells what it holds; an object with a `get` and nothing else may hide all of it. */
 function isListed(container: object): boolean {
-  return Array.isArray(container) || methodOf(container, 'keys') !== undefined || iteratesEntries(container);
+  return isList(container) || methodOf(container, 'keys') !== undefined || iteratesEntries(container);
 }
 
 function eachName(container: object, get: Method | undefined, tell: (name: string) => void): void {
-  const keys = get === undefined || Array.isArray(container) ? undefined : methodOf(container, 'keys');
+  const keys = get === undefined || isList(container) ? undefined : methodOf(container, 'keys');
   if (keys === undefined) {
     if (iteratesEntries(container)) eachEntry(container, tell);
     else for (const key of attempt(() => Object.keys(container)) ?? []) tell(key);
@@ -124,7 +124,7 @@ function indexOf(container: object): ReadonlyMap<string, string> {
     index.set(lower, before === undefined ? text : `${before}, ${text}`);
   };
   if (iteratesEntries(container)) eachEntry(container, add);
-  if (index.size > 0 || Array.isArray(container)) return index;
+  if (index.size > 0 || isList(container)) return index;
   for (const key of attempt(() => Object.keys(container)) ?? [])
     add(
       key,
@@ -135,7 +135,7 @@ function indexOf(container: object): ReadonlyMap<string, string> {
 
 /** An iterator itself (it has a `next`) can be walked once only: that is left to its owner. */
 function iteratesEntries(container: object): container is Iterable<unknown> {
-  if (Array.isArray(container)) return true;
+  if (isList(container)) return true;
   return methodOf(container, Symbol.iterator) !== undefined && methodOf(container, 'next') === undefined;
 }
 
@@ -159,7 +159,7 @@ function eachEntry(container: Iterable<unknown>, tell: (name: string, value: unk
 
 function tellPair(item: unknown, tell: (name: string, value: unknown) => void): void {
   if (!isHeaderContainer(item)) return;
-  if (Array.isArray(item)) {
+  if (isList(item)) {
     if (typeof item[0] === 'string') tell(item[0], item[1]);
     return;
   }
@@ -188,6 +188,11 @@ function textOf(value: unknown): string | undefined {
 function plainDigits(value: number): string {
   if (!String(value).includes('e')) return String(value);
   return Math.abs(value) < 1 ? value.toFixed(20) : BigInt(Math.trunc(value)).toString();
+}
+
+/** A proxy that was revoked throws even here. */
+function isList(value: unknown): value is unknown[] {
+  return attempt(() => Array.isArray(value)) === true;
 }
 
 function methodOf(container: object, name: string | symbol): Method | undefined {
