@@ -1,6 +1,6 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors` and `bench`. `--write`
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits` and `bench`. `--write`
  * updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { type Class, parseSync } from 'oxc-parser';
 import { machineLine, type Report, summaryTable } from '../benchmarks/lib/report.ts';
 import * as errors from '../src/base/errors.ts';
+import { DIALECTS, WAIT_HEADERS } from '../src/feedback/dialects.ts';
 import { describeOptions } from '../src/policy/options.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -17,6 +18,8 @@ const RESULTS = join(ROOT, 'benchmarks', 'results');
 const SECTIONS: Readonly<Record<string, () => string>> = {
   options: optionsTable,
   errors: errorsTable,
+  waits: waitsTable,
+  limits: limitsTable,
   bench: benchTable,
 };
 
@@ -107,6 +110,24 @@ function sentence(comment: string): string {
     .replaceAll(/^\s*\*+ ?/gm, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
+}
+
+function waitsTable(): string {
+  const rows = WAIT_HEADERS.map(({ name, unitMs, sentBy }) => [
+    `\`${name}\``,
+    unitMs === 1 ? 'milliseconds' : 'seconds',
+    sentBy,
+  ]);
+  return table(['header', 'a bare number is in', 'sent by'], rows);
+}
+
+function limitsTable(): string {
+  const rows = DIALECTS.map(({ names, resetIs, sentBy }) => [
+    names.map((name) => `\`${name}\``).join(', '),
+    resetIs,
+    sentBy,
+  ]);
+  return table(['headers', 'the reset is', 'sent by'], rows);
 }
 
 function benchTable(): string {

@@ -1,4 +1,5 @@
 import type { QuotaReading } from '../base/verdict.ts';
+import { REQUESTS } from '../base/words.ts';
 import { KNOWN_LIMIT_NAMES } from './dialects.ts';
 import type { HeaderReader } from './headers.ts';
 import { type HeaderLimit, limitsOf } from './limits.ts';
@@ -13,6 +14,7 @@ export interface ReadingContext {
 /** Nothing was said; one list for all answers. */
 const NONE: readonly QuotaReading[] = Object.freeze([]);
 const LIMIT_NAME = /limit/i;
+const LIMIT_NAME_OR_AGE = /limit|^age$/i;
 /** Longer names are no names. */
 const LONGEST_NAME = 64;
 /** How many run at once is no number of starts. */
@@ -23,10 +25,14 @@ const CONCURRENT = 'concurrent-requests';
  * say nothing, or where a cache kept the answer (`Age`). A number that is unknown is left out.
  */
 export function readQuotas(read: HeaderReader, { wallNow }: ReadingContext): readonly QuotaReading[] {
-  const names = limitNames(read);
+  // Listed with the others: to ask for a header that is not there takes longest.
+  const listed = read.matching?.(LIMIT_NAME_OR_AGE);
+  const hasAge = listed === undefined || listed.includes('age');
+  const names = hasAge ? limitNames(read) : listed;
   if (names.length === 0) return NONE;
-  const context = hintContextOf(read, wallNow);
-  if (isKept(context.ageHeader)) return NONE;
+  const ageHeader = hasAge ? read('age') : undefined;
+  if (isKept(ageHeader)) return NONE;
+  const context = { wallNow, dateHeader: read('date'), ageHeader };
   const readings: QuotaReading[] = [];
   for (const limit of limitsOf(read, names, wallNow)) {
     const reading = readingOf(limit, context);
@@ -52,19 +58,22 @@ function isKept(age: string | undefined): boolean {
 function readingOf(limit: HeaderLimit, context: HintContext): QuotaReading | undefined {
   const { remaining, windowMs } = limit;
   if (limit.unit === CONCURRENT) return undefined;
-  const isKnown = limit.limit !== undefined || remaining !== undefined;
-  if (!isKnown && (limit.isUnknown || limit.reset === undefined)) return undefined;
-  const policy = named(limit.policy);
-  return {
-    // Less than one call per window is a rate in another guise: no number of permits.
-    ...(limit.limit !== undefined && limit.limit >= 1 ? { limit: limit.limit } : {}),
-    ...(remaining === undefined ? {} : { remaining }),
-    ...(limit.reset === undefined ? {} : { resetMs: Math.max(0, msUntil(limit.reset, context)) }),
-    ...(windowMs === undefined ? {} : { windowMs }),
-    unit: named(limit.unit)?.toLowerCase() ?? 'unknown',
-    ...(policy === undefined ? {} : { policy }),
-  };
+  // Less than one call per window is a rate in another guise: no number of permits.
+  const most = limit.limit !== undefined && limit.limit >= 1 ? limit.limit : undefined;
+  const saysNothing = most === undefined && remaining === undefined;
+  if (saysNothing && (limit.isUnknown || limit.reset === undefined)) return undefined;
+  const reading: Mutable<QuotaReading> = {};
+  if (most !== undefined) reading.limit = most;
+  if (remaining !== undefined) reading.remaining = remaining;
+  if (limit.reset !== undefined) reading.resetMs = Math.max(0, msUntil(limit.reset, context));
+  if (windowMs !== undefined) reading.windowMs = windowMs;
+  reading.unit = limit.unit === REQUESTS ? REQUESTS : (named(limit.unit)?.toLowerCase() ?? 'unknown');
+  const policy = limit.policy === undefined ? undefined : named(limit.policy);
+  if (policy !== undefined) reading.policy = policy;
+  return reading;
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The server's own word, in characters that may go anywhere. */
 function named(text: string | undefined): string | undefined {
