@@ -4,7 +4,7 @@ import { codesOf, type ProviderCode } from './code-rows.ts';
 const NAMES = ['code', 'type', 'name', 'error', 'reason', 'title', 'kind', 'id', 'Code'];
 const ERROR_NAMES = ['errorCode', 'error_code', 'errorType', 'error_type', 'error_name', 'errorName', 'errcode'];
 const ANY = [...NAMES, ...ERROR_NAMES, 'category', 'className', '.tag', 'error_summary', 'classification'];
-const AWS = ['name', 'code', 'Code', '__type', 'ErrorCode', 'errorCode', 'errorType', 'type', 'x-amzn-errortype'];
+const AWS = ['name', 'code', 'Code', '__type', 'ErrorCode', 'errorType', 'type', 'x-amzn-errortype'];
 const AZURE = ['code', 'name', 'error', 'errorCode', 'x-ms-error-code'];
 const GOOGLE = ['reason', 'status', 'code', 'errorCode', 'error_code'];
 
@@ -90,7 +90,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
     'data.rate',
   ),
   ...codesOf('OpenAI', 'OpenAI error codes', ['code', 'type'], {
-    overloaded: ['server_is_overloaded', 'slow_down'],
+    overloaded: ['server_is_overloaded'],
     exhausted: ['billing_hard_limit_reached', 'billing_not_active', 'access_quota_exceeded'],
   }),
   ...codesOf('LangChain', '@langchain/core AsyncCaller', ['name'], {
