@@ -1,6 +1,10 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
+<<<<<<< HEAD
  * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `bench` and `codes`. `--write`
+=======
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits` and `bench`. `--write`
+>>>>>>> h-headers
  * updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,6 +15,7 @@ import { machineLine, type Report, summaryTable } from '../benchmarks/lib/report
 import * as errors from '../src/base/errors.ts';
 import type { ProviderCode } from '../src/feedback/code-rows.ts';
 import { PROVIDER_CODES } from '../src/feedback/codes.ts';
+import { DIALECTS, WAIT_HEADERS } from '../src/feedback/dialects.ts';
 import { describeOptions } from '../src/policy/options.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -19,6 +24,8 @@ const RESULTS = join(ROOT, 'benchmarks', 'results');
 const SECTIONS: Readonly<Record<string, () => string>> = {
   options: optionsTable,
   errors: errorsTable,
+  waits: waitsTable,
+  limits: limitsTable,
   bench: benchTable,
   codes: codesTable,
 };
@@ -133,6 +140,24 @@ function codesTable(): string {
 
 function quoted(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(', ');
+}
+
+function waitsTable(): string {
+  const rows = WAIT_HEADERS.map(({ name, unitMs, sentBy }) => [
+    `\`${name}\``,
+    unitMs === 1 ? 'milliseconds' : 'seconds',
+    sentBy,
+  ]);
+  return table(['header', 'a bare number is in', 'sent by'], rows);
+}
+
+function limitsTable(): string {
+  const rows = DIALECTS.map(({ names, resetIs, sentBy }) => [
+    names.map((name) => `\`${name}\``).join(', '),
+    resetIs,
+    sentBy,
+  ]);
+  return table(['headers', 'the reset is', 'sent by'], rows);
 }
 
 function benchTable(): string {

@@ -370,7 +370,8 @@ describe('nothing', () => {
     ['a policy that is a name only', { 'x-rate-limit-policy': 'gold' }],
     ['text', { 'x-ratelimit-limit': 'many', 'x-ratelimit-remaining': 'some' }],
     ['numbers that are none', { 'x-ratelimit-limit': '1e3', 'x-ratelimit-remaining': '0x10' }],
-    ['a number with something behind it', { 'x-ratelimit-limit': '100/minute' }],
+    ['a number with something behind it', { 'x-ratelimit-limit': '100/200' }],
+    ['another one', { 'x-ratelimit-limit': '100/fortnight' }],
     ['a bucket in prose', { 'x-ratelimit-limit': 'burst:100;rate:10' }],
     ['no limit', { 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '0' }],
     ['a rate below one', { 'x-amzn-ratelimit-limit': '0.5' }],
@@ -403,6 +404,11 @@ describe('numbers', () => {
     [
       { 'x-ratelimit-limit': '60, 60', 'x-ratelimit-remaining': '59, 59' },
       { limit: 60, remaining: 59, unit: requests },
+    ],
+    [{ 'x-ratelimit-limit': '100/minute' }, { limit: 100, windowMs: MINUTE, unit: requests }],
+    [
+      { 'x-ratelimit-limit': '100/30s', 'x-ratelimit-remaining': '7' },
+      { limit: 100, remaining: 7, windowMs: 30_000, unit: requests },
     ],
     [{ 'x-ratelimit-remaining': '0' }, { remaining: 0, unit: requests }],
     [{ 'x-ratelimit-reset': '30' }, { resetMs: 30_000, unit: requests }],

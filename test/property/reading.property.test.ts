@@ -44,7 +44,7 @@ function check(isTrue: boolean, what: string, seen: unknown): void {
 }
 
 describe(`reading what a server says (${SEEDED})`, () => {
-  test('200,000 sets of hostile headers, half a million values: no exception, no number that is none', () => {
+  test('hostile headers, 300,000 values in 125,000 answers: no exception, no number that is none', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const random = randomFrom(seed);
@@ -62,11 +62,11 @@ describe(`reading what a server says (${SEEDED})`, () => {
           check(quotas.every(isSound), 'a reading', [texts, quotas]);
         }
       }),
-      runs(800),
+      runs(500),
     );
   });
 
-  test('half a million values: never shorter than what the slow reader says, and never another one', () => {
+  test('700,000 values: never shorter than what the slow reader says, and never another one', () => {
     let compared = 0;
     let waits = 0;
     fc.assert(
@@ -93,7 +93,7 @@ describe(`reading what a server says (${SEEDED})`, () => {
           }
         }
       }),
-      runs(2_000),
+      runs(2_800),
     );
     // Or nothing of it would mean anything.
     expect(compared).toBeGreaterThan(100);
