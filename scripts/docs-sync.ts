@@ -1,11 +1,7 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
-<<<<<<< HEAD
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `bench` and `codes`. `--write`
-=======
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits` and `bench`. `--write`
->>>>>>> h-headers
- * updates the files; without it the exit code says whether they are in step.
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`,
+ * `bench` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
