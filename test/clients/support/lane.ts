@@ -59,6 +59,8 @@ export interface Handing {
   readonly options?: RigOptions;
   /** Which way the client is expected to say it. */
   readonly how?: 'thrown' | 'returned';
+  /** What the same object means where it is reported, if that is something else: a bare status is then an answer. */
+  readonly reported?: Reading;
 }
 
 interface Ended {
@@ -80,7 +82,7 @@ export async function hand(reading: Reading, fn: (call: Call) => unknown, handin
   expectFewWords(rig);
   await expectHeld(rig, reading);
   await rig.rest();
-  await expectReported(reading, what, handing);
+  await expectReported(handing.reported ?? reading, what, handing);
   return what;
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { ManualClock } from '../../../src/testing.ts';
 
 /** The instant at which every rig begins, epoch milliseconds: what the server's `Date` says unless told otherwise. */
@@ -31,11 +31,19 @@ export class LocalServer {
   script: Script = { status: 200 };
   /** Requests since the last `answers`. */
   requests = 0;
+  /** A method that is answered with 405 and not counted: what a client tries beside its calls. */
+  refusedMethod: string | undefined;
   readonly #server: Server;
+  /** Connections without a request: some pools open a spare one in the place of one that was given up. */
+  readonly #spare = new Set<Socket>();
   #heard: () => void = () => undefined;
 
   private constructor(server: Server) {
     this.#server = server;
+    server.on('connection', (socket) => {
+      this.#spare.add(socket);
+      socket.on('close', () => this.#spare.delete(socket));
+    });
   }
 
   static async start(): Promise<LocalServer> {
@@ -72,6 +80,7 @@ export class LocalServer {
     const closed = new Promise<void>((resolve, reject) =>
       this.#server.close((error) => (error ? reject(error) : resolve())),
     );
+    for (const socket of this.#spare) socket.destroy();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
@@ -87,6 +96,11 @@ export class LocalServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
+    this.#spare.delete(request.socket);
+    if (request.method === this.refusedMethod) {
+      send(response, { status: 405 });
+      return;
+    }
     this.requests++;
     this.#heard();
     const { script } = this;
