@@ -109,6 +109,7 @@ const RESETS: readonly Row[] = [
     },
     HOUR,
   ),
+  refused('the RateLimit field in two lines', { RateLimit: ['"burst";r=5;t=10', '"daily";r=0;t=3600'] }, HOUR),
   refused('the RateLimit field as it once was', { RateLimit: 'limit=100, remaining=0, reset=30' }, 30_000),
   refused(
     'RateLimit-Reset in seconds from now',
