@@ -119,3 +119,9 @@ export function property(of: unknown, key: string): unknown {
     return undefined;
   }
 }
+
+/** Only what a header made for it names. */
+export function readWait(read: HeaderReader, context: ReadingContext): FoundHint | undefined {
+  const found = readHint(read, context);
+  return found !== undefined && /retry/.test(found.readFrom) ? found : undefined;
+}
