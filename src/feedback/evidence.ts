@@ -168,10 +168,10 @@ class Walk {
   #visit(visit: Visit): void {
     const { node } = visit;
     const isBody = isPlain(node);
-    // The body of a fetch Response is its caller's, and some runtimes make a stream when they are asked for it.
+    // The body of a fetch Response is its caller's: some make a stream, or warn, when they are asked for it.
     const isFetch = !isBody && typeof property(node, 'bodyUsed') === 'boolean';
     for (const key of isBody ? keysOf(node) : ASKED) {
-      if (isFetch && key === 'body') continue;
+      if (isFetch && (key === 'body' || key === 'data')) continue;
       const value = property(node, key);
       if (value === undefined || value === null || typeof value === 'function') continue;
       const roles = ROLES_OF.get(key) ?? NO_ROLES;

@@ -116,9 +116,11 @@ export function recogniseReturned(value: object, how: Recognition): Verdict {
 
 /** What an answer that is a success by its status says of itself in a body that its client has parsed. */
 function recogniseBody(value: object, fields: Returned, status: number, how: Recognition): Verdict | undefined {
+  // A fetch Response has nothing parsed, and some warn when they are asked for `data`.
+  if (property(value, 'bodyUsed') !== undefined) return undefined;
   const { errors, data } = fields;
   if (errors === undefined && !isPlain(data)) {
-    const body = property(value, 'bodyUsed') === undefined ? property(value, 'body') : undefined;
+    const body = property(value, 'body');
     return isPlain(body) ? refusalIn(body, value, status, how) : undefined;
   }
   return refusalIn(value, value, status, how) ?? (isPlain(data) ? refusalIn(data, value, status, how) : undefined);
