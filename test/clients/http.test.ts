@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { judge } from '../feedback/judges.ts';
 import { ROWS, SUCCESSES } from './support/answers.ts';
 import { closeAgents, HTTP_CLIENTS, type HttpClient, howOf } from './support/http-clients.ts';
 import { FAILED, hand, type Reading, SUCCESS, throttled } from './support/lane.ts';
@@ -35,6 +36,14 @@ describe.each(HTTP_CLIENTS.map((client) => [client.name, client] as const))('%s'
 
   test.each(SUCCESSES)('$name', async ({ answer }) => {
     await expectRead(client, answer, SUCCESS);
+  });
+
+  test('what a success says of its quota is read, from a response of any kind', async () => {
+    server.answers(SUCCESSES[0]!.answer);
+    const outcome = await client.call(server.url);
+    const { quotas } = judge(outcome, false);
+    await client.read?.(outcome as never);
+    expect(quotas).toMatchObject([{ limit: 60, remaining: 0, resetMs: 42_000 }]);
   });
 });
 

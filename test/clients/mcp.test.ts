@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type CallToolResult, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exhausted, FAILED, hand, type Reading, SUCCESS, throttled } from './support/lane.ts';
+import { exhausted, FAILED, hand, overloaded, type Reading, SUCCESS, throttled } from './support/lane.ts';
 import { LocalServer, type Script } from './support/local-server.ts';
 import { connected, inWords, rpcServer, serveHttp, type ToolScript, toolError, toolServer } from './support/mcp.ts';
 import { expectNoSockets } from './support/open-sockets.ts';
@@ -60,7 +60,11 @@ describe('@modelcontextprotocol/sdk in one process', () => {
   test('words, for those who ask for them', async () => {
     await expectRead(inWords('Too many requests, retry in 35 s'), throttled(35_000), byName);
     await expectRead(toolError(limited), throttled(12_000), byName);
+    await expectRead(inWords('Request failed with status code 429'), throttled(), byName);
     await expectRead(inWords('No delivery 429 on record'), SUCCESS, byName);
+    await expectRead(inWords('upstream answered HTTP 529'), overloaded(), byName);
+    await expectRead(inWords('Delivery 529 is at the depot'), SUCCESS, byName);
+    await expectRead(inWords('Error: the number 429 is not known'), SUCCESS, byName);
     await expectRead({ content: [{ type: 'text', text: 'Too many requests, retry in 35 s' }] }, SUCCESS, byName);
   });
 

@@ -2,6 +2,7 @@ import axios from 'axios';
 import got from 'got';
 import nodeFetch from 'node-fetch';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { jsonBody } from '../../src/index.ts';
 import { FAILED, hand, overloaded, SUCCESS, throttled } from './support/lane.ts';
 import { type Answer, LocalServer, NOW } from './support/local-server.ts';
 import { expectNoSockets } from './support/open-sockets.ts';
@@ -130,7 +131,8 @@ describe('GraphQL, which answers 200', () => {
 
   test('a body by itself, for those who ask for it', async () => {
     server.answers({ status: 200, body: shop });
-    await hand(SUCCESS, body, { how: 'returned' });
+    // Whoever reports it knows that it is a refusal.
+    await hand(SUCCESS, body, { how: 'returned', reported: throttled(1_720) });
     await hand(throttled(1_720), body, { ...byName, how: 'returned' });
     server.answers({ status: 200, body: hub });
     await hand(throttled(), body, { ...byName, how: 'returned' });
@@ -141,5 +143,32 @@ describe('GraphQL, which answers 200', () => {
   test('an HTTP error is read as ever by those who ask for it', async () => {
     server.answers(SEVEN);
     await hand(throttled(7_000), post, { ...byName, how: 'thrown' });
+  });
+});
+
+describe('a body that only its user can read', () => {
+  const spent = { status: 'OVER_QUERY_LIMIT', results: [] };
+  const isSpent = (body: unknown) => (body as typeof spent).status === 'OVER_QUERY_LIMIT';
+  const options = { classify: { api: jsonBody(isSpent) } };
+  const body = async () => (await fetch(server.url)).json();
+
+  test('by itself', async () => {
+    server.answers({ status: 200, body: spent });
+    await hand(SUCCESS, body, { how: 'returned' });
+    await hand(throttled(), body, { options, how: 'returned' });
+    server.answers({ status: 200, body: { status: 'OK' } });
+    await hand(SUCCESS, body, { options, how: 'returned' });
+  });
+
+  test('in a response, with a wait in its headers', async () => {
+    server.answers({ status: 200, headers: { 'Retry-After': '7' }, body: spent });
+    await hand(throttled(7_000), byAxios, { options, how: 'returned' });
+  });
+
+  test('in an error', async () => {
+    server.answers({ status: 400, headers: { 'Retry-After': '7' }, body: spent });
+    await hand(throttled(7_000), byAxios, { options, how: 'thrown' });
+    server.answers({ status: 400, body: { status: 'INVALID_REQUEST' } });
+    await hand(FAILED, byAxios, { options, how: 'thrown' });
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { AlertName } from '../../../src/base/alert.ts';
 import type { HoldCause, Outcome } from '../../../src/base/words.ts';
 import type { Call } from '../../../src/dispatch/context.ts';
-import type { DownstreamPolicyInput } from '../../../src/index.ts';
+import { type DownstreamPolicyInput, explain } from '../../../src/index.ts';
 import { configS } from '../../support/configs.ts';
 import { Rig, type RigOptions } from '../../support/rig.ts';
 
@@ -82,6 +82,7 @@ export async function hand(reading: Reading, fn: (call: Call) => unknown, handin
   expectFewWords(rig);
   await expectHeld(rig, reading);
   await rig.rest();
+  if (how === 'thrown') expectExplained(reading, what);
   await expectReported(handing.reported ?? reading, what, handing);
   return what;
 }
@@ -123,6 +124,21 @@ function effectsOn(rig: Rig): Omit<Reading, 'outcome' | 'retryAfterMs'> {
   const heldMs = heldUntil === undefined ? {} : { heldMs: heldUntil - rig.clock.wallNow() };
   const [cause] = causes;
   return { ...heldMs, ...(cause !== undefined && { cause }), alerts };
+}
+
+const CODES: Readonly<Partial<Record<string, readonly string[]>>> = {
+  throttled: ['RATE_LIMITED'],
+  exhausted: ['RATE_LIMITED'],
+  overloaded: ['FAILED'],
+  failed: ['FAILED', 'TIMEOUT'],
+  cancelled: ['CANCELLED'],
+};
+
+/** Whoever catches the error can tell what the lane has read. */
+function expectExplained({ outcome, retryAfterMs }: Reading, error: unknown): void {
+  const told = explain(error);
+  expect(told.retryAfterMs).toBe(retryAfterMs);
+  expect(CODES[outcome] ?? [...CODES.failed!, ...CODES.cancelled!]).toContain(told.code);
 }
 
 /** No URL, header value or body goes into an alert. */
