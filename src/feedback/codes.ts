@@ -69,7 +69,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ...codesOf('Firebase', 'firebase-admin error codes', ['code'], {
     throttled: [
       ...['auth/too-many-requests', 'messaging/message-rate-exceeded', 'messaging/device-message-rate-exceeded'],
-      ...['messaging/topics-message-rate-exceeded', 'functions/resource-exhausted', 'messaging/quota-exceeded'],
+      ...['messaging/topics-message-rate-exceeded', 'functions/resource-exhausted'],
     ],
     exhausted: ['auth/quota-exceeded', 'storage/quota-exceeded'],
   }),
@@ -91,7 +91,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ),
   ...codesOf('OpenAI', 'OpenAI error codes', ['code', 'type'], {
     overloaded: ['server_is_overloaded'],
-    exhausted: ['billing_hard_limit_reached', 'billing_not_active', 'access_quota_exceeded'],
+    exhausted: ['billing_hard_limit_reached', 'billing_not_active'],
   }),
   ...codesOf('LangChain', '@langchain/core AsyncCaller', ['name'], {
     throttled: ['RateLimitCapacityError'],
@@ -120,7 +120,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ...codesOf('monday.com', 'monday.com API, rate limits', ['code', 'error_code'], {
     throttled: [
       ...['ComplexityException', 'COMPLEXITY_BUDGET_EXHAUSTED', 'maxConcurrencyExceeded'],
-      ...['CONCURRENCY_LIMIT_EXCEEDED', 'IP_RATE_LIMIT_EXCEEDED', 'FIELD_MINUTE_RATE_LIMIT_EXCEEDED'],
+      'IP_RATE_LIMIT_EXCEEDED',
     ],
   }),
   ...codesOf('Airtable', 'Airtable API errors', ['error', 'type'], {
