@@ -50,7 +50,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
       ...['userRateLimitExceeded', 'userRateLimitExceededUnreg', 'servingLimitExceeded', 'concurrentLimitExceeded'],
       ...['jobRateLimitExceeded', 'sharingRateLimitExceeded', 'RESOURCE_TEMPORARILY_EXHAUSTED'],
     ],
-    exhausted: ['dailyLimitExceeded', 'dailyLimitExceededUnreg', 'quotaExceeded'],
+    exhausted: ['dailyLimitExceeded', 'dailyLimitExceededUnreg'],
   }),
   ...codesOf(
     'Google',
@@ -97,10 +97,12 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
     throttled: ['RateLimitCapacityError'],
     exhausted: ['InsufficientQuotaError'],
   }),
-  ...codesOf('Mistral, Moonshot, ElevenLabs', 'their error references', ['code', 'type', 'status'], {
-    overloaded: ['service_tier_capacity_exceeded'],
-    exhausted: ['exceeded_current_quota_error', 'quota_exceeded'],
+  ...codesOf('Google', 'YouTube: requests of a day; BigQuery and Calendar: a quota of the project', ['reason'], {
+    exhausted: ['quotaExceeded'],
   }),
+  ...codesOf('Mistral', 'Mistral API errors', ['code', 'type'], { overloaded: ['service_tier_capacity_exceeded'] }),
+  ...codesOf('Moonshot', 'Moonshot API errors', ['code', 'type'], { exhausted: ['exceeded_current_quota_error'] }),
+  ...codesOf('ElevenLabs', 'ElevenLabs API errors', ['status'], { exhausted: ['quota_exceeded'] }),
   ...codesOf('Slack', '@slack/web-api; Slack Web API errors', ['code'], {
     throttled: ['slack_webapi_rate_limited_error'],
   }),

@@ -25,6 +25,11 @@ export function readHint(read: HeaderReader, { wallNow }: ReadingContext): Found
   return waitIn(read, context) ?? resetIn(read, context);
 }
 
+/** Only what a header made for it names, no reset of a limit: what an overloaded server says. */
+export function readWait(read: HeaderReader, { wallNow }: ReadingContext): FoundHint | undefined {
+  return waitIn(read, hintContextOf(read, wallNow));
+}
+
 function waitIn(read: HeaderReader, context: HintContext): FoundHint | undefined {
   const names = read.matching?.(WAIT_NAME) ?? WAIT_HEADERS.map(({ name }) => name);
   const best: (FoundHint | undefined)[] = [];

@@ -64,6 +64,21 @@ describe('a code', () => {
   );
 
   test.each([
+    'E_TOO_MANY_REQUESTS',
+    'FST_ERR_RATE_LIMIT',
+    'RateLimitExceededException',
+    'APIRateLimitError',
+    'ThrottlingFault',
+  ])('%s: with what frameworks put around it', (code) => expect(judge({ code }, true).outcome).toBe('throttled'));
+
+  test.each(['RATE_LIMIT_NOT_FOUND', 'invalid_rate_limit', 'RateLimiterConfig', 'throttle_settings'])(
+    '%s is another word',
+    (code) => {
+      expect(judge({ code }, true).outcome).toBe('failed');
+    },
+  );
+
+  test.each([
     ['in another field', { label: 'rate_limited' }],
     ['as a part of another word', { code: 'not_rate_limited' }],
     ['in prose', { code: 'the call was rate_limited by somebody' }],

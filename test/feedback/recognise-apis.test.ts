@@ -207,6 +207,23 @@ describe('what is returned and is data', () => {
   });
 });
 
+describe('what marks its failure without a status', () => {
+  test.each([
+    ['an error in a stream of a model', { type: 'error', error: { type: 'overloaded_error' } }, 'overloaded'],
+    [
+      'an error in a stream of the AI SDK',
+      { type: 'error', error: Object.assign(new Error('x'), { statusCode: 429 }) },
+      'throttled',
+    ],
+    ['a message of JSON-RPC', { jsonrpc: '2.0', id: 1, error: { code: -32029 } }, 'throttled'],
+    ['another error in a stream', { type: 'error', error: { type: 'invalid_request_error' } }, 'success'],
+    ['a record of an error', { type: 'error', code: 'rate_limited' }, 'success'],
+    ['a result of JSON-RPC', { jsonrpc: '2.0', id: 1, result: { code: -32029 } }, 'success'],
+  ])('%s', (_, value, outcome) => {
+    expect(judge(value, false).outcome).toBe(outcome);
+  });
+});
+
 describe("MCP: a tool's result that is an error, in JSON", () => {
   const result = (json: unknown) => ({ isError: true, content: [{ type: 'text', text: JSON.stringify(json) }] });
   test.each([

@@ -47,6 +47,14 @@ describe('values that do harm', () => {
     expect(performance.now() - from).toBeLessThan(500);
   });
 
+  test.each([
+    ['a proxy that throws', BROKEN],
+    ['a revoked proxy', revoked()],
+    ['a circle', circle],
+  ])('headers that are %s hide no 429', (_, headers) => {
+    for (const thrown of [true, false]) expect(judge({ status: 429, headers }, thrown).outcome).toBe('throttled');
+  });
+
   test('a getter that throws hides nothing but itself', () => {
     const error = Object.defineProperties(new Error('x'), { response: { get: boom }, status: { get: boom } });
     expect(judge(Object.assign(error, { statusCode: 429, headers: { 'retry-after': '7' } }), true)).toMatchObject({
