@@ -19,7 +19,7 @@ export interface Answer {
 export type Script = Answer | 'silence' | 'reset' | ((request: IncomingMessage, response: ServerResponse) => void);
 
 /** How long a server that is closed waits for its connections to end. */
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 5_000;
 
 /** HTTP date of an instant that lies so many milliseconds from the beginning. */
 export function httpDate(afterMs: number): string {
