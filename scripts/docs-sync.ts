@@ -1,6 +1,6 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors` and `bench`. `--write`
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `bench` and `incidents`. `--write`
  * updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { type Class, parseSync } from 'oxc-parser';
 import { machineLine, type Report, summaryTable } from '../benchmarks/lib/report.ts';
 import * as errors from '../src/base/errors.ts';
 import { describeOptions } from '../src/policy/options.ts';
+import { incidentLines } from './incident-table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(ROOT, 'benchmarks', 'results');
@@ -18,6 +19,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   options: optionsTable,
   errors: errorsTable,
   bench: benchTable,
+  incidents: incidentsTable,
 };
 
 /** The text with every marked section as it should be now. Throws on a section that nobody can write. */
@@ -107,6 +109,10 @@ function sentence(comment: string): string {
     .replaceAll(/^\s*\*+ ?/gm, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
+}
+
+function incidentsTable(): string {
+  return table(['from', 'what comes', 'of a call from', 'hint', 'what the lane does', 'to'], incidentLines());
 }
 
 function benchTable(): string {
