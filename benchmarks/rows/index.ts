@@ -6,6 +6,7 @@ import { endings } from './endings.ts';
 import { lateness } from './lateness.ts';
 import { metrics } from './metrics.ts';
 import { saturation } from './saturated.ts';
+import { storms } from './storm.ts';
 import { uncontended } from './uncontended.ts';
 import { waiters } from './waiters.ts';
 
@@ -18,6 +19,7 @@ export const ROWS: readonly Row[] = [
   bystanders,
   waiters,
   ...endings,
+  storms,
   ...saturation,
   lateness,
 ];
