@@ -1,7 +1,7 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `bench` and `incidents`. `--write`
- * updates the files; without it the exit code says whether they are in step.
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`,
+ * `bench`, `incidents` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +9,9 @@ import { pathToFileURL } from 'node:url';
 import { type Class, parseSync } from 'oxc-parser';
 import { machineLine, type Report, summaryTable } from '../benchmarks/lib/report.ts';
 import * as errors from '../src/base/errors.ts';
+import type { ProviderCode } from '../src/feedback/code-rows.ts';
+import { PROVIDER_CODES } from '../src/feedback/codes.ts';
+import { DIALECTS, WAIT_HEADERS } from '../src/feedback/dialects.ts';
 import { describeOptions } from '../src/policy/options.ts';
 import { incidentLines } from './incident-table.ts';
 
@@ -18,8 +21,11 @@ const RESULTS = join(ROOT, 'benchmarks', 'results');
 const SECTIONS: Readonly<Record<string, () => string>> = {
   options: optionsTable,
   errors: errorsTable,
+  waits: waitsTable,
+  limits: limitsTable,
   bench: benchTable,
   incidents: incidentsTable,
+  codes: codesTable,
 };
 
 /** The text with every marked section as it should be now. Throws on a section that nobody can write. */
@@ -113,6 +119,47 @@ function sentence(comment: string): string {
 
 function incidentsTable(): string {
   return table(['from', 'what comes', 'of a call from', 'hint', 'what the lane does', 'to'], incidentLines());
+}
+
+/** More fields than this are listed under the table. */
+const MOST_FIELDS = 12;
+
+function codesTable(): string {
+  const groups = new Map<string, ProviderCode[]>();
+  for (const row of PROVIDER_CODES) {
+    const key = [row.provider, row.source, row.outcome].join('|');
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  const rows = [...groups.values()].map((group) => {
+    const { provider, outcome, at, beside = '', source } = group[0] as ProviderCode;
+    const codes = group.map(({ code, within }) => (within ? `\`...${code}...\`` : `\`${code}\``)).join(', ');
+    return [provider, outcome, codes, at.length > MOST_FIELDS ? 'those below' : quoted(at), beside, source];
+  });
+  const many = PROVIDER_CODES.find(({ at }) => at.length > MOST_FIELDS)?.at ?? [];
+  const head = ['provider', 'means', 'codes', 'in', 'beside it', 'source'];
+  return `${table(head, rows)}\n\nThe fields of what is read from any client: ${quoted(many)}.`;
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
+}
+
+function waitsTable(): string {
+  const rows = WAIT_HEADERS.map(({ name, unitMs, sentBy }) => [
+    `\`${name}\``,
+    unitMs === 1 ? 'milliseconds' : 'seconds',
+    sentBy,
+  ]);
+  return table(['header', 'a bare number is in', 'sent by'], rows);
+}
+
+function limitsTable(): string {
+  const rows = DIALECTS.map(({ names, resetIs, sentBy }) => [
+    names.map((name) => `\`${name}\``).join(', '),
+    resetIs,
+    sentBy,
+  ]);
+  return table(['headers', 'the reset is', 'sent by'], rows);
 }
 
 function benchTable(): string {

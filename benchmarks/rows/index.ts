@@ -5,6 +5,7 @@ import { deadline } from './deadline.ts';
 import { endings } from './endings.ts';
 import { lateness } from './lateness.ts';
 import { metrics } from './metrics.ts';
+import { recognition } from './recognition.ts';
 import { saturation } from './saturated.ts';
 import { storms } from './storm.ts';
 import { uncontended } from './uncontended.ts';
@@ -16,6 +17,7 @@ export const ROWS: readonly Row[] = [
   uncontended,
   deadline,
   metrics,
+  recognition,
   bystanders,
   waiters,
   ...endings,

@@ -66,6 +66,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     const { bus } = ports;
     call.isTold = waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits;
     if (call.isTold) tell(ports, name, 'started', id, request, waitedMs ?? 0);
+    if (gate.caps.until > now) this.#lane.heard.startedOne();
     return call;
   }
 
@@ -118,7 +119,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
     if (verdict.outcome === 'success' || !this.#isPassedOn(value, call)) {
-      if (verdict.quotas !== undefined) this.#lane.heard.hear(verdict.quotas, call.startNumber);
+      if (verdict.quotas !== undefined) this.#lane.heard.hear(verdict.quotas, call.startNumber, verdict.outcome);
       incidents.learn(verdict, call.epoch, request.tool, request.runId);
     }
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)

@@ -123,7 +123,7 @@ export class Incidents {
       tally.throttled++;
       tally.lastThrottledAt = ports.clock.wallNow();
     }
-    const hintMs = usable(server.retryAfterMs) ?? (row.kind === 'exhausted' ? usable(server.resetMs) : undefined);
+    const hintMs = row.kind === 'exhausted' ? resetOf(server, gate.plan.cooldown.maxMs) : usable(server.retryAfterMs);
     const refusal = { start, hintMs };
     const { isNew, hold, isCapped }: Refused = gate.plan.unlimited
       ? row.noted(refusal, now, this.epoch + 1)
@@ -181,4 +181,11 @@ export class Incidents {
 /** A classifier is user code: a time that is none is no hint. */
 function usable(ms: unknown): number | undefined {
   return typeof ms === 'number' && ms >= 0 ? ms : undefined;
+}
+
+/** Seconds that are named beside a quota of a day are no cure: only its reset counts, or a wait that is longer than ours. */
+function resetOf({ retryAfterMs, resetMs }: ServerWord, cooldownMs: number): number | undefined {
+  const waitMs = usable(retryAfterMs) ?? 0;
+  const longest = Math.max(waitMs, usable(resetMs) ?? 0);
+  return usable(resetMs) !== undefined || longest >= cooldownMs ? longest : undefined;
 }

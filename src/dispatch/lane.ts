@@ -9,7 +9,7 @@ import { isPaused } from './core.ts';
 import { Endings } from './endings.ts';
 import { Entering } from './entering.ts';
 import { Flight, type FlightHost } from './flight.ts';
-import { Heard } from './heard.ts';
+import { Heard, type HeardHost } from './heard.ts';
 import { HoldNews } from './hold-news.ts';
 import { type IncidentHost, Incidents } from './incidents.ts';
 import { Line, NESTED_RANK } from './line.ts';
@@ -23,7 +23,7 @@ import type { Waiter } from './waiter.ts';
 import { Watch } from './watch.ts';
 
 /** One downstream's line (per account, where accounts are named): its pieces, and what an operator does to it. */
-export class Lane implements FlightHost, IncidentHost {
+export class Lane implements FlightHost, IncidentHost, HeardHost {
   readonly name: string;
   readonly ports: LanePorts;
   readonly gate: Gate;
@@ -94,7 +94,7 @@ export class Lane implements FlightHost, IncidentHost {
     const now = this.readNow();
     // Nothing has started yet that will: the clock it was read from is ahead.
     const start = startedAt === undefined ? undefined : { at: Math.min(now, now - (clock.wallNow() - startedAt)) };
-    if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined);
+    if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined, verdict.outcome);
     this.incidents.learn(verdict, start);
     this.#pump();
   }
@@ -135,7 +135,8 @@ export class Lane implements FlightHost, IncidentHost {
     const lane = gate.time.at(now);
     const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
     const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);
-    const isCalm = isRested && !gate.isHeld(now) && !gate.isLedgerInForce(now) && incidents.isCalm;
+    const isQuiet = !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= gate.caps.until;
+    const isCalm = isRested && isQuiet && incidents.isCalm;
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }
 

@@ -92,7 +92,9 @@ describe('an overloaded server', () => {
 describe('what is exhausted', () => {
   it.each([
     ['its reset', { resetMs: 90_000 }, 90_000, 'quota-reset'],
-    ['a wait that it names', { retryAfterMs: 30_000, resetMs: 90_000 }, 30_000, 'quota-reset'],
+    ['the longer of both, where it names a wait too', { retryAfterMs: 30_000, resetMs: 90_000 }, 90_000, 'quota-reset'],
+    ['a wait longer than ours', { retryAfterMs: 120_000 }, 120_000, 'quota-reset'],
+    ['cooldown.max, where it names seconds, which cure nothing', { retryAfterMs: 7_000 }, MINUTE, 'cooldown'],
     ['cooldown.max, where nothing is known', {}, MINUTE, 'cooldown'],
     ['cooldown.max, where what it says is no time', { resetMs: Number.NaN, retryAfterMs: 'soon' }, MINUTE, 'cooldown'],
     ['cooldown.max, where the reset lies in the past', { resetMs: -5 }, MINUTE, 'cooldown'],
