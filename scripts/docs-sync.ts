@@ -1,7 +1,7 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
  * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`,
- * `bench` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
+ * `bench`, `incidents` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import type { ProviderCode } from '../src/feedback/code-rows.ts';
 import { PROVIDER_CODES } from '../src/feedback/codes.ts';
 import { DIALECTS, WAIT_HEADERS } from '../src/feedback/dialects.ts';
 import { describeOptions } from '../src/policy/options.ts';
+import { incidentLines } from './incident-table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(ROOT, 'benchmarks', 'results');
@@ -23,6 +24,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   waits: waitsTable,
   limits: limitsTable,
   bench: benchTable,
+  incidents: incidentsTable,
   codes: codesTable,
 };
 
@@ -113,6 +115,10 @@ function sentence(comment: string): string {
     .replaceAll(/^\s*\*+ ?/gm, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
+}
+
+function incidentsTable(): string {
+  return table(['from', 'what comes', 'of a call from', 'hint', 'what the lane does', 'to'], incidentLines());
 }
 
 /** More fields than this are listed under the table. */

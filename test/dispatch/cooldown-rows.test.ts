@@ -34,6 +34,17 @@ describe('an overloaded server', () => {
     await rig.rest();
   });
 
+  it('while its hold is the longer one, an alert tells of that one and of its step', async () => {
+    const rig = rigOf();
+    await holdsOf(rig, () => overloaded());
+    rig.callMany(2, { fn: () => rig.sleep(1).then(() => overloaded()) });
+    await rig.by(1);
+    rig.dispatcher.report('api', { status: 429 });
+    expect(rig.alerts[0]).toMatchObject({ action: { cause: 'cooldown', step: 2 }, incident: { inARow: 1 } });
+    await rig.by(MINUTE);
+    await rig.rest();
+  });
+
   it('keeps to its hint, with the floor from the second on, and is no news of the quota', async () => {
     const rig = rigOf();
     expect(
@@ -227,15 +238,18 @@ describe('several workers', () => {
 });
 
 describe('a hold of exactly pauseAbove', () => {
-  it.each([0, 0.1, 1 / 3, 1e9 + 0.7])('is waited out, whatever the clock reads (%s ms)', async (atMs) => {
-    const rig = rigOf({ whilePaused: 'refuse' });
-    await rig.to(atMs);
-    rig.call({ fn: () => returned429('300') });
-    await rig.settle();
-    expect(rig.snap().isPaused).toBe(false);
-    expect(await nextIn(rig)).toBeCloseTo(300_000, 3);
-    await rig.rest();
-  });
+  it.each([0, 0.1, 1_000_001 / 7, 1e6 + 1 / 7, 1e6 + 2 / 7, 1e6 + 3 / 7, 1e9 + 0.7])(
+    'is waited out, whatever the clock reads (%s ms)',
+    async (atMs) => {
+      const rig = rigOf({ whilePaused: 'refuse' });
+      await rig.to(atMs);
+      rig.call({ fn: () => returned429('300') });
+      await rig.settle();
+      expect(rig.snap().isPaused).toBe(false);
+      expect(await nextIn(rig)).toBeCloseTo(300_000, 3);
+      await rig.rest();
+    },
+  );
 });
 
 describe('a change of policy', () => {

@@ -240,4 +240,56 @@ describe('report()', () => {
     expect(rig.snap().inARow).toBe(0);
     await rig.rest();
   });
+
+  it('of a call that starts in the future, by a clock that is ahead, is one of now', async () => {
+    const rig = rigOf();
+    rig.dispatcher.report('api', { status: 429 });
+    rig.dispatcher.report('api', { status: 429 }, { startedAt: rig.clock.wallNow() + DAY });
+    expect(rig.snap()).toMatchObject({ inARow: 1, holds: [{ leftMs: 2_000 }] });
+    await rig.by(2_000);
+    await rig.rest();
+  });
+});
+
+describe('what is told', () => {
+  it('of a hold: that it is later, if by a millisecond or more', async () => {
+    const rig = rigOf();
+    for (const ms of [60_000, 60_000.5, 60_000.9, 60_001, 60_001, 90_000]) {
+      rig.dispatcher.report('api', { status: 429, retryAfterMs: ms });
+    }
+    const told = rig.record.events.flatMap((event) =>
+      event.type === 'held' ? [event.until - rig.clock.wallNow()] : [],
+    );
+    expect(told).toEqual([60_000, 60_001, 90_000]);
+    await rig.by(90_000);
+    await rig.rest();
+  });
+
+  it('of the hold before: how long it had been over when the incident began', async () => {
+    const rig = rigOf();
+    await holdsOf(rig, () => returned429('1'));
+    await rig.by(500);
+    rig.call({ fn: () => rig.sleep(3_000).then(() => returned429()) });
+    await holdsOf(rig, () => returned429('5'));
+    rig.call({ fn: () => rig.sleep(200).then(() => returned429()) });
+    await rig.settle();
+    rig.dispatcher.report('api', { status: 529, retryAfterMs: 100, headers: {} });
+    await rig.by(200);
+    const since = rig.alerts.map(({ observed }) => observed.sinceHoldMs);
+    // The third is one more of the second incident; before the fourth an overload was answered, and waited out.
+    expect(since).toEqual([undefined, 500, 3_500, 100]);
+    await rig.by(MINUTE);
+    await rig.rest();
+  });
+
+  it('of a hold before that was not over yet: nothing', async () => {
+    const rig = rigOf();
+    rig.call({ fn: () => rig.sleep(12_000).then(() => returned429()) });
+    await rig.settle();
+    rig.dispatcher.pause('api', { for: '10s' });
+    rig.dispatcher.report('api', { status: 429 });
+    await rig.to(12_000);
+    expect(rig.alerts.map(({ observed }) => observed.sinceHoldMs)).toEqual([undefined, undefined]);
+    await rig.rest();
+  });
 });
