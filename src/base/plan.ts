@@ -69,6 +69,7 @@ export interface DownstreamPlan {
   readonly maxAccounts: number;
   readonly unlimited: boolean;
   readonly workers: number;
+  readonly earlyAlerts: boolean;
   readonly hosts?: readonly string[];
   readonly owner?: string;
   readonly source?: string;

@@ -115,7 +115,9 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       const told = { outcome, callMs: now - call.startedAt, retryAfterMs: server?.retryAfterMs };
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
-    if (verdict.quotas !== undefined) this.#lane.heard.hear(verdict.quotas, call.startNumber);
+    const { heard } = this.#lane;
+    if (verdict.outcome === 'throttled') heard.witness.throttled(call.startNumber);
+    if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call.startNumber);
     incidents.learn(verdict, call.epoch, request.tool, request.runId);
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)
       this.#lane.pump(isTimed ? now : undefined);

@@ -18,5 +18,6 @@ export const DEFAULTS = {
   whilePaused: 'refuse',
   priority: 'normal',
   fairness: 'runs',
+  earlyAlerts: true,
   throttleStatuses: [429],
 } as const;

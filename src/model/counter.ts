@@ -1,0 +1,144 @@
+import type { CounterEvidence } from '../base/evidence.ts';
+import type { QuotaPlan } from '../base/plan.ts';
+import type { QuotaReading } from '../base/verdict.ts';
+import { REQUESTS } from '../base/words.ts';
+import { Others } from './others.ts';
+import type { OwnUse } from './own-use.ts';
+
+/** Resets are told in whole seconds, and answers take their time. */
+const RESET_SLACK_MS = 1_500;
+/** An answer is heard and then acted upon; nothing else happens in between. */
+const SAME_ANSWER_MS = 5;
+/** For so much of a window, and in so many answers, a reset must stand still to be believed the window's end. */
+const STEADY_SHARE = 0.05;
+const STEADY_ANSWERS = 3;
+/** A limit of a window that is not told is another limit's if it is so many times larger or smaller. */
+const FAR = 10;
+
+/** One limit that the server tells of: what it said, and how that moved. Instants are monotonic milliseconds. */
+export class Counter {
+  readonly unit: string;
+  /** Answers in a row that named the same limit. */
+  agreed = 0;
+  /** Windows in a row in which others used more than they may. */
+  #others: Others | undefined;
+  #othersWindowMs = 0;
+  #said: QuotaReading = {};
+  #heardAt = 0;
+  #longestResetMs = 0;
+  #steadyResetAt = Number.NaN;
+  #steadySince = 0;
+  #steadyAnswers = 0;
+  /** When it was heard of first since it has been about a declared quota, and what others had used by then. */
+  #firstAt: number | undefined;
+  #before = 0;
+
+  constructor(unit: string) {
+    this.unit = unit;
+  }
+
+  get limit(): number | undefined {
+    return this.#said.limit;
+  }
+
+  /** Takes in what an answer said of it. */
+  hear(reading: QuotaReading, now: number): void {
+    if (reading.limit !== this.#said.limit) {
+      this.agreed = 0;
+      this.#others = undefined;
+      this.#firstAt = undefined;
+    }
+    this.agreed++;
+    this.#said = reading;
+    this.#heardAt = now;
+    const { resetMs } = reading;
+    if (resetMs === undefined) return;
+    this.#longestResetMs = Math.max(this.#longestResetMs, resetMs);
+    if (!(Math.abs(now + resetMs - this.#steadyResetAt) <= RESET_SLACK_MS)) {
+      this.#steadyResetAt = now + resetMs;
+      this.#steadySince = now;
+      this.#steadyAnswers = 0;
+    }
+    this.#steadyAnswers++;
+  }
+
+  /** Which declared quota it is about: an index, -1 for none of them. */
+  quotaOf(quotas: readonly QuotaPlan[]): number {
+    const { limit, windowMs } = this.#said;
+    const fits = quotas.map((quota) => quota.unit === this.unit && this.#fits(quota));
+    const count = fits.filter(Boolean).length;
+    if (count < 2 || windowMs !== undefined) return fits.indexOf(true);
+    // The window is not told: only its number can tell which of several it is.
+    return quotas.findIndex((quota, i) => fits[i] === true && (quota.limit === limit || quota.providerBurst === limit));
+  }
+
+  #fits({ windowMs, limit, providerBurst }: QuotaPlan): boolean {
+    const told = this.#said;
+    if (told.windowMs !== undefined) return Math.abs(told.windowMs - windowMs) <= windowMs * 0.01;
+    if (this.#longestResetMs > windowMs + RESET_SLACK_MS) return false;
+    if (told.limit === undefined || this.#longestResetMs > windowMs / 2) return true;
+    return [limit, providerBurst ?? limit].some((one) => told.limit! <= one * FAR && told.limit! >= one / FAR);
+  }
+
+  /** True when one more window has shown that others use a quota more than they may. */
+  hearOthers(quota: QuotaPlan, use: OwnUse, allowed: number): boolean {
+    const { remaining } = this.#said;
+    const limit = this.#roomOf(quota);
+    if (limit === undefined || remaining === undefined || this.unit !== REQUESTS) return false;
+    if (this.#firstAt === undefined) {
+      this.#firstAt = use.now;
+      this.#before = Math.max(0, limit - remaining - use.since(use.now - quota.windowMs));
+    }
+    if (this.#others === undefined || this.#othersWindowMs !== quota.windowMs) {
+      this.#others = new Others(quota.windowMs);
+      this.#othersWindowMs = quota.windowMs;
+    }
+    return this.#others.hear(limit, remaining, use, allowed);
+  }
+
+  get windowsOfOthers(): number {
+    return this.#others?.windows ?? 0;
+  }
+
+  /** What is known of it now. `index`: of the declared quota that it is about. */
+  evidence(index: number, quota: QuotaPlan | undefined, use: OwnUse, now: number): CounterEvidence {
+    const { remaining } = this.#said;
+    const room = quota === undefined ? undefined : this.#roomOf(quota);
+    const told = {
+      ...this.#said,
+      unit: this.unit,
+      ageMs: now - this.#heardAt < SAME_ANSWER_MS ? 0 : now - this.#heardAt,
+    };
+    if (quota === undefined) return told;
+    if (room === undefined || remaining === undefined || this.unit !== REQUESTS) return { ...told, quota: index };
+    const began = this.#windowBegan(quota.windowMs, use);
+    const firstAt = this.#firstAt ?? use.now;
+    const ours = use.since(began);
+    return {
+      ...told,
+      quota: index,
+      used: Math.max(0, room - remaining),
+      ours: ours + Math.floor(use.later / 2),
+      oursAtMost: ours + use.later,
+      spanMs: Math.max(1, use.now - began),
+      before: began < firstAt && firstAt > use.now - quota.windowMs ? this.#before : 0,
+    };
+  }
+
+  /** How much there is to use. A bucket's counter goes up to its size, whatever its limit. */
+  #roomOf({ providerBurst }: QuotaPlan): number | undefined {
+    const { limit } = this.#said;
+    if (limit === undefined) return undefined;
+    const room = this.#others?.ceiling(limit) ?? limit;
+    return providerBurst === undefined ? room : Math.min(room, Math.max(providerBurst, 1));
+  }
+
+  /** When the window began that the server counts: known where its end stands still, else one whole window ago. */
+  #windowBegan(windowMs: number, use: OwnUse): number {
+    const steadyMs = this.#heardAt - this.#steadySince;
+    const isSteady =
+      this.#steadyAnswers >= STEADY_ANSWERS && steadyMs >= Math.max(RESET_SLACK_MS, windowMs * STEADY_SHARE);
+    const earliest = use.startedAt - windowMs;
+    return isSteady ? Math.max(earliest, this.#steadyResetAt - windowMs) : earliest;
+  }
+}
