@@ -39,7 +39,7 @@ export function planDownstream(draft: Draft): DownstreamPlan {
     maxAccounts: options.maxAccounts ?? DEFAULTS.maxAccounts,
     unlimited,
     workers,
-    earlyAlerts: options.earlyAlerts ?? DEFAULTS.earlyAlerts,
+    ...(options.earlyAlerts === false ? { earlyAlerts: false } : {}),
     ...(options.hosts === undefined ? {} : { hosts: [...options.hosts] }),
     ...copied(options, 'owner'),
     ...copied(options, 'source'),

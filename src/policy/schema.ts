@@ -90,7 +90,7 @@ const identity = {
     expected: 'true or false',
     meaning:
       'Whether `QuotaDrift` (the server names another limit) and `OtherConsumer` (somebody else uses the quota) are raised from headers, before any 429',
-    value: DEFAULTS.earlyAlerts,
+    value: true,
   }).optional(),
   hosts: option(z.array(option(z.string().regex(/^[^\s/:@]+(:\d+)?$/), hostNote())), {
     expected: 'a list of host names, such as [api.example.com]',

@@ -24,7 +24,8 @@ export class Suggestions {
 
   /** A downstream has been written anew. */
   write(name: string, own: DownstreamPolicyInput): void {
-    this.#own.set(name, structuredClone(own));
+    // Not `structuredClone`: it throws on a proxy, which is a policy like any other.
+    this.#own.set(name, JSON.parse(JSON.stringify(own)) as DownstreamPolicyInput);
     this.#kept.clear();
   }
 

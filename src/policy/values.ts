@@ -18,6 +18,5 @@ export const DEFAULTS = {
   whilePaused: 'refuse',
   priority: 'normal',
   fairness: 'runs',
-  earlyAlerts: true,
   throttleStatuses: [429],
 } as const;
