@@ -38,7 +38,8 @@ export class Witness {
     const { plan } = this.#host.gate;
     const use = this.#moveOn(startNumber);
     this.#counters ??= new Counters();
-    for (const sign of this.#counters.hear(readings, plan, use)) if (plan.earlyAlerts !== false) this.#tell(sign, use.now);
+    for (const sign of this.#counters.hear(readings, plan, use))
+      if (plan.earlyAlerts !== false) this.#tell(sign, use.now);
   }
 
   /** The call with that number was refused by the server. */
