@@ -18,8 +18,10 @@ import { readDownstream } from './dispatch/reading.ts';
 import { closed } from './dispatch/refusals.ts';
 import { SignalHub } from './dispatch/signals.ts';
 import { Slices } from './dispatch/slices.ts';
+import { READY_MADE } from './feedback/classifiers.ts';
 import { diagnose } from './feedback/diagnosis.ts';
 import { createJudge } from './feedback/judge.ts';
+import { remembering } from './feedback/remembered.ts';
 import { Spoken } from './model/spoken.ts';
 import { diffDownstream } from './policy/diff.ts';
 import { policyHash } from './policy/hash.ts';
@@ -203,7 +205,7 @@ export class Composition {
   }
 
   #judge(plan: DownstreamPlan): Judge {
-    return createJudge({
+    const judge = createJudge({
       downstream: plan.name,
       throttleStatuses: plan.throttleStatuses,
       classify: this.#classifier(plan),
@@ -213,20 +215,24 @@ export class Composition {
         this.bus.emit({ at: this.clock.wallNow(), downstream: plan.name, type: 'classifier-failed', detail });
       },
     });
+    return remembering(judge);
   }
 
+  /** One that was passed, by the name in the policy or else that of the downstream; a ready-made one only where it is named. */
   #classifier(plan: DownstreamPlan): Classifier | undefined {
     const { classify } = this.#options;
     const key = plan.classify ?? plan.name;
-    return classify !== undefined && Object.hasOwn(classify, key) ? classify[key] : undefined;
+    if (classify !== undefined && Object.hasOwn(classify, key)) return classify[key];
+    const isNamed = plan.classify !== undefined && Object.hasOwn(READY_MADE, key);
+    return isNamed ? READY_MADE[key]?.() : undefined;
   }
 
   #checkClassifiers(plan: PolicyPlan): void {
-    const known = Object.keys(this.#options.classify ?? {});
+    const known = [...Object.keys(this.#options.classify ?? {}), ...Object.keys(READY_MADE)];
     const problems = [...plan.downstreams.values()]
       .filter((one) => one.classify !== undefined && this.#classifier(one) === undefined)
       .map((one) => {
-        const expected = known.length === 0 ? 'none were passed to createDispatcher' : `known: ${known.join(', ')}`;
+        const expected = `known: ${known.join(', ')}`;
         const message = `unknown classifier ${show(one.classify)} (${expected})`;
         return { path: `downstreams.${one.name}.classify`, message, found: one.classify, expected };
       });

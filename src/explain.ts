@@ -2,8 +2,9 @@ import { systemClock } from './base/clock.ts';
 import { formatDuration } from './base/duration.ts';
 import { type AdmissionError, type ErrorCode, isAdmissionError } from './base/errors.ts';
 import type { Verdict } from './base/verdict.ts';
-import { property } from './feedback/hint.ts';
+import { property } from './feedback/fields.ts';
 import { createJudge } from './feedback/judge.ts';
+import { recall } from './feedback/remembered.ts';
 
 /** What a rejection means for whoever made the call. */
 export interface Explanation {
@@ -21,7 +22,7 @@ export interface Explanation {
 /** A message is shown to people and models: an error that quotes a whole page is cut. */
 const LONGEST_QUOTE = 300;
 
-/** An error says nothing of the policy it ran under: statuses other than 429 that mean throttled are a lane's to know. */
+/** For errors that no lane has read. Statuses other than 429 that mean throttled are a policy's to say. */
 const judge = createJudge({
   downstream: '',
   throttleStatuses: [429],
@@ -31,7 +32,9 @@ const judge = createJudge({
 
 /**
  * Explains whatever a call can reject with: Penstock's own refusals (of any copy of the package),
- * the downstream's own 429, an abort, a timeout, anything else. Never throws.
+ * the downstream's own 429, an abort, a timeout, anything else. The very error that a call was rejected
+ * with is explained as its lane has read it, by its `throttleStatuses` and its classifier; a copy of it,
+ * or one that came from elsewhere, by its shape alone. `retryAfterMs` counts from the rejection. Never throws.
  *
  * @example
  * try { return await callDownstream('carrier', fn) } catch (error) {
@@ -40,8 +43,9 @@ const judge = createJudge({
  */
 export function explain(error: unknown): Explanation {
   if (isOurs(error)) return refusal(error);
-  const verdict = judge(error, true);
+  const verdict = recall(error) ?? judge(error, true);
   if (verdict.outcome === 'throttled') return throttled(verdict);
+  if (verdict.outcome === 'exhausted') return exhausted(verdict);
   if (verdict.outcome === 'overloaded') return overloaded(verdict);
   if (verdict.outcome === 'cancelled') {
     const message = `The call was cancelled by its caller${quoted(error)}. Do not repeat it unless it is still wanted.`;
@@ -71,23 +75,44 @@ function refusal(error: AdmissionError): Explanation {
 }
 
 function throttled(verdict: Verdict): Explanation {
-  const message = `The downstream throttled the call (status ${verdict.server?.status}): its quota is used up, and the call did no work. ${comeBack(verdict)}`;
+  const message = `The downstream throttled the call${named(verdict)}: its quota is used up, and the call did no work. ${comeBack(verdict)}`;
+  return { code: 'RATE_LIMITED', retryable: true, started: true, ...hintOf(verdict), message };
+}
+
+function exhausted(verdict: Verdict): Explanation {
+  const message = `The downstream refused the call${named(verdict)}: a quota is used up that waiting some seconds does not refill, and the call did no work. ${comeBack(verdict)}`;
   return { code: 'RATE_LIMITED', retryable: true, started: true, ...hintOf(verdict), message };
 }
 
 function overloaded(verdict: Verdict): Explanation {
-  const message = `The downstream is overloaded (status ${verdict.server?.status}). Whether the call had an effect is not known. ${comeBack(verdict)}`;
+  const message = `The downstream is overloaded${named(verdict)}. Whether the call had an effect is not known. ${comeBack(verdict)}`;
   return { code: 'FAILED', retryable: false, started: true, ...hintOf(verdict), message };
 }
 
-function hintOf({ server }: Verdict): { retryAfterMs?: number } {
-  return server?.retryAfterMs === undefined ? {} : { retryAfterMs: server.retryAfterMs };
+/** What the downstream itself called it, in brackets. */
+function named({ server }: Verdict): string {
+  const status = server?.status === undefined ? [] : [`status ${server.status}`];
+  const code = server?.code === undefined ? [] : [server.code];
+  const words = [...status, ...code].join(', ');
+  return words === '' ? '' : ` (${words})`;
 }
 
-function comeBack({ server }: Verdict): string {
-  return server?.retryAfterMs === undefined
+function hintOf(verdict: Verdict): { retryAfterMs?: number } {
+  const ms = waitOf(verdict);
+  return ms === undefined ? {} : { retryAfterMs: ms };
+}
+
+/** For a quota of a day, the reset if one is known: the seconds that a server names beside it are no cure. */
+function waitOf({ outcome, server }: Verdict): number | undefined {
+  if (outcome !== 'exhausted' || server?.resetMs === undefined) return server?.retryAfterMs;
+  return Math.max(server.retryAfterMs ?? 0, server.resetMs);
+}
+
+function comeBack(verdict: Verdict): string {
+  const ms = waitOf(verdict);
+  return ms === undefined
     ? 'Try again later; the downstream named no time.'
-    : `Try again in ${formatDuration(server.retryAfterMs)} at the earliest.`;
+    : `Try again in ${formatDuration(ms)} at the earliest.`;
 }
 
 function isTimeout(error: unknown): boolean {

@@ -35,7 +35,7 @@ export type {
   QuotaSnapshot,
   Snapshot,
 } from './base/snapshot.ts';
-export type { Classifier, Verdict } from './base/verdict.ts';
+export type { Classifier, QuotaReading, Verdict } from './base/verdict.ts';
 export type { Cost, Duration, HoldCause, LimitedBy, Outcome, Priority } from './base/words.ts';
 export type { Call, CallContext, Lease, WaitReport } from './dispatch/context.ts';
 export type { Forecast, ForecastAsk } from './dispatch/forecast.ts';
@@ -47,6 +47,7 @@ export {
   type NamesOf,
 } from './dispatcher.ts';
 export { type Explanation, explain } from './explain.ts';
+export { awsPartial, graphql, jsonBody, mcpToolResult } from './feedback/classifiers.ts';
 export type { DownstreamPolicyInput, Policy, PolicyInput, QuotaInput } from './policy/input.ts';
 export { loadPolicy } from './policy/load.ts';
 export type { TelemetryOptions } from './telemetry/telemetry.ts';

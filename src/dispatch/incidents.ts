@@ -144,7 +144,9 @@ export class Incidents {
     incident.throttles++;
     this.touch(culprit.tool);
     if (!plan.unlimited) {
-      const ms = Math.min(server.retryAfterMs ?? server.resetMs ?? plan.cooldown.maxMs, plan.maxHoldMs);
+      // Seconds that are named beside a quota of a day are no cure: the reset counts, or a long hold of our own.
+      const longest = Math.max(server.retryAfterMs ?? 0, server.resetMs ?? plan.cooldown.maxMs);
+      const ms = Math.min(longest, plan.maxHoldMs);
       this.#extend(this.#throttles, 'quota-reset', ms, now);
     }
     this.#raise('QuotaExhausted', incident, { server, culprit, action: this.#action(now) });

@@ -1,73 +1,193 @@
-/** Whether a value can hold headers at all: an object of any of the shapes that `readHeader` reads. */
+/** Reads one header by its lower-case name; several values joined with ', '. */
+export interface HeaderReader {
+  (name: string): string | undefined;
+  /**
+   * The lower-case names of the headers there are that match, each once; `undefined` where the container
+   * cannot list them and has to be asked name by name.
+   */
+  readonly matching?: (pattern: RegExp) => readonly string[] | undefined;
+}
+
+/** Headers that are looked at in one container: no real answer has more, and an iterator may never end. */
+const MOST_HEADERS = 1_000;
+
+/** Whether a value can hold headers at all: an object of any of the shapes that `headerReader` reads. */
 export function isHeaderContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
 /**
- * The value of a header, or `undefined`. `name` is in lower case.
- * Reads `Headers` and look-alikes with `get()`, plain and null-prototype objects in any casing, Maps,
- * lists of pairs and flat lists (name, value, name, value). Several values are joined with commas.
- * Anything else holds no header; nothing here throws.
+ * A reader over a header container of any kind, or `undefined` where the value is none: `Headers` and
+ * look-alikes with `get()`, plain and null-prototype objects in any casing, Maps, lists of pairs, of
+ * `{ name, value }`, and flat lists (name, value, name, value). Never throws; a getter or an iterator that
+ * throws counts as absent, and so does a value that is no text and no number.
  */
-export function readHeader(container: unknown, name: string): string | undefined {
-  if (!isHeaderContainer(container)) return undefined;
-  try {
-    return fromGet(container, name) ?? fromPairs(container, name) ?? fromKeys(container, name);
-  } catch {
-    return undefined;
-  }
+export function headerReader(container: unknown): HeaderReader | undefined {
+  if (!isHeaderContainer(container) || ArrayBuffer.isView(container)) return undefined;
+  const get = methodOf(container, 'get');
+  let index: ReadonlyMap<string, string> | undefined;
+  const indexed = (name: string): string | undefined => {
+    index ??= indexOf(container);
+    return index.get(name);
+  };
+  const read = isExact(container, get)
+    ? (name: string): string | undefined => asked(container, get, name) ?? indexed(name)
+    : indexed;
+  (read as { matching?: HeaderReader['matching'] }).matching = (pattern) => matching(container, get, pattern);
+  return read;
 }
 
-function fromGet(container: object, name: string): string | undefined {
-  const get: unknown = Reflect.get(container, 'get');
-  if (typeof get !== 'function') return undefined;
+type Method = (...args: unknown[]) => unknown;
+
+/** Whether `get` is to be asked first: that of a Map knows one casing, and may hide another. */
+function isExact(container: object, get: Method | undefined): get is Method {
+  return get !== undefined && typeof attempt(() => Reflect.get(container, 'size')) !== 'number';
+}
+
+function asked(container: object, get: Method, name: string): string | undefined {
   try {
-    return textOf(get.call(container, name));
+    const value = get.call(container, name);
+    if (typeof value === 'string') return value;
+    if (typeof value === 'object' && value !== null) hush(value);
+    return textOf(value);
   } catch {
     // A `get` that is no header getter (it wants other arguments, say): the other shapes may still fit.
     return undefined;
   }
 }
 
-function fromPairs(container: object, name: string): string | undefined {
-  if (!(Symbol.iterator in container)) return undefined;
-  const found: string[] = [];
-  let flatName: string | undefined;
-  for (const item of container as Iterable<unknown>) {
-    let key: unknown = flatName;
-    let value: unknown = item;
-    if (Array.isArray(item)) [key, value] = item as unknown[];
-    else if (flatName === undefined) {
-      flatName = String(item);
-      continue;
-    }
-    flatName = undefined;
-    const text = typeof key === 'string' && key.toLowerCase() === name ? textOf(value) : undefined;
-    if (text !== undefined) found.push(text);
-  }
-  return found.length === 0 ? undefined : found.join(', ');
+/** A `get` that answers later is no header getter; should it reject, nobody else would hear it. */
+function hush(value: object): void {
+  if (methodOf(value, 'then') !== undefined) Promise.resolve(value).then(undefined, () => undefined);
 }
 
-function fromKeys(container: object, name: string): string | undefined {
-  const found: string[] = [];
-  for (const key of Object.keys(container)) {
-    if (key.length !== name.length || key.toLowerCase() !== name) continue;
-    const text = textOf((container as Record<string, unknown>)[key]);
-    if (text !== undefined) found.push(text);
+function matching(container: object, get: Method | undefined, pattern: RegExp): readonly string[] | undefined {
+  let found: string[] | undefined;
+  eachName(container, get, (name) => {
+    if (!pattern.test(name)) return;
+    const lower = name.toLowerCase();
+    if (found === undefined) found = [lower];
+    else if (!found.includes(lower)) found.push(lower);
+  });
+  if (found !== undefined) return found;
+  return get !== undefined && !isListed(container) ? undefined : NO_NAMES;
+}
+
+const NO_NAMES: readonly string[] = [];
+
+/** Whether the container tells what it holds; an object with a `get` and nothing else may hide all of it. */
+function isListed(container: object): boolean {
+  return Array.isArray(container) || methodOf(container, 'keys') !== undefined || iteratesEntries(container);
+}
+
+function eachName(container: object, get: Method | undefined, tell: (name: string) => void): void {
+  const keys = get === undefined || Array.isArray(container) ? undefined : methodOf(container, 'keys');
+  if (keys === undefined) {
+    if (iteratesEntries(container)) eachEntry(container, tell);
+    else for (const key of attempt(() => Object.keys(container)) ?? []) tell(key);
+    return;
   }
-  return found.length === 0 ? undefined : found.join(', ');
+  try {
+    let left = MOST_HEADERS;
+    for (const name of keys.call(container) as Iterable<unknown>) {
+      if (typeof name === 'string') tell(name);
+      if (--left === 0) return;
+    }
+  } catch {
+    // What was listed before it broke stands.
+  }
+}
+
+/** Every header by its lower-case name, several values joined. */
+function indexOf(container: object): ReadonlyMap<string, string> {
+  const index = new Map<string, string>();
+  const add = (name: string, value: unknown): void => {
+    const text = textOf(value);
+    if (text === undefined) return;
+    const lower = name.toLowerCase();
+    const before = index.get(lower);
+    index.set(lower, before === undefined ? text : `${before}, ${text}`);
+  };
+  if (iteratesEntries(container)) eachEntry(container, add);
+  if (index.size > 0 || Array.isArray(container)) return index;
+  for (const key of attempt(() => Object.keys(container)) ?? [])
+    add(
+      key,
+      attempt(() => Reflect.get(container, key)),
+    );
+  return index;
+}
+
+/** An iterator itself (it has a `next`) can be walked once only: that is left to its owner. */
+function iteratesEntries(container: object): container is Iterable<unknown> {
+  if (Array.isArray(container)) return true;
+  return methodOf(container, Symbol.iterator) !== undefined && methodOf(container, 'next') === undefined;
+}
+
+/** Pairs, `{ name, value }`, or names and values in turn. */
+function eachEntry(container: Iterable<unknown>, tell: (name: string, value: unknown) => void): void {
+  let flatName: string | undefined;
+  let left = MOST_HEADERS;
+  try {
+    for (const item of container) {
+      if (flatName !== undefined) {
+        tell(flatName, item);
+        flatName = undefined;
+      } else if (typeof item === 'string') flatName = item;
+      else tellPair(item, tell);
+      if (--left === 0) return;
+    }
+  } catch {
+    // What was told before it broke stands.
+  }
+}
+
+function tellPair(item: unknown, tell: (name: string, value: unknown) => void): void {
+  if (!isHeaderContainer(item)) return;
+  if (Array.isArray(item)) {
+    if (typeof item[0] === 'string') tell(item[0], item[1]);
+    return;
+  }
+  const name = attempt(() => Reflect.get(item, 'name') ?? Reflect.get(item, 'key'));
+  if (typeof name === 'string')
+    tell(
+      name,
+      attempt(() => Reflect.get(item, 'value')),
+    );
 }
 
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return plainDigits(value);
-  if (!Array.isArray(value)) return undefined;
-  const texts = value.map(textOf).filter((text) => text !== undefined);
-  return texts.length === 0 ? undefined : texts.join(', ');
+  if (typeof value === 'bigint') return value.toString();
+  return attempt(() => {
+    if (!Array.isArray(value)) return undefined;
+    // Only one level: a list in a list is no header value, and may contain itself.
+    const texts = value.slice(0, MOST_HEADERS).filter((one) => !Array.isArray(one));
+    const known = texts.map(textOf).filter((text) => text !== undefined);
+    return known.length === 0 ? undefined : known.join(', ');
+  });
 }
 
 /** `String(1e21)` has an exponent, which no header number has. */
 function plainDigits(value: number): string {
   if (!String(value).includes('e')) return String(value);
   return Math.abs(value) < 1 ? value.toFixed(20) : BigInt(Math.trunc(value)).toString();
+}
+
+function methodOf(container: object, name: string | symbol): Method | undefined {
+  try {
+    const found: unknown = Reflect.get(container, name);
+    return typeof found === 'function' ? (found as Method) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function attempt<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
 }

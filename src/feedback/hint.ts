@@ -1,5 +1,9 @@
-import { readHeader } from './headers.ts';
-import { type Hint, type HintContext, parseRetryAfter, parseRetryAfterMs } from './retry-after.ts';
+import { WAIT_HEADERS } from './dialects.ts';
+import { type HeaderReader, headerReader } from './headers.ts';
+import { type HeaderLimit, limitsOf } from './limits.ts';
+import { type HintContext, msUntil } from './moment.ts';
+import { hintContextOf, limitNames, type ReadingContext } from './quota-headers.ts';
+import { type Hint, longestHint, parseWait } from './retry-after.ts';
 
 /** How long the server asked us to stay away, and where it said so. */
 export interface FoundHint {
@@ -8,51 +12,102 @@ export interface FoundHint {
   readonly readFrom: string;
 }
 
-type Reader = (text: string, context: HintContext) => Hint | undefined;
+const WAIT_NAME = /retry-(?:after|pushback)/i;
+const LAST_WORDS = /(?:^|-)retry-after(?:-(ms|millis|milliseconds|s|secs?|seconds|minutes|date|at|time))?$/;
+const RETRY_AFTER = 'retry-after';
 
-/** In order of precedence: milliseconds say it more exactly. */
-const HEADERS: readonly (readonly [name: string, read: Reader])[] = [
-  ['retry-after-ms', parseRetryAfterMs],
-  ['x-ms-retry-after-ms', parseRetryAfterMs],
-  ['retry-after', parseRetryAfter],
-];
+/**
+ * The wait that the headers of a refused answer name: milliseconds first, then `Retry-After`, then its
+ * relatives, then the reset of what is used up, the latest of several. `undefined` where none can be used.
+ */
+export function readHint(read: HeaderReader, { wallNow }: ReadingContext): FoundHint | undefined {
+  const context = hintContextOf(read, wallNow);
+  return waitIn(read, context) ?? resetIn(read, context);
+}
+
+function waitIn(read: HeaderReader, context: HintContext): FoundHint | undefined {
+  const names = read.matching?.(WAIT_NAME) ?? WAIT_HEADERS.map(({ name }) => name);
+  const best: (FoundHint | undefined)[] = [];
+  for (const name of names) {
+    const unitMs = unitOf(name);
+    const text = unitMs === undefined ? undefined : read(name);
+    if (unitMs === undefined || text === undefined) continue;
+    const found = foundIn(name, parseWait(text, unitMs, context));
+    const rank = unitMs === 1 ? 0 : name === RETRY_AFTER ? 1 : 2;
+    best[rank] = longer(best[rank], found);
+  }
+  return best[0] ?? best[1] ?? best[2];
+}
+
+/** What a bare number counts; `undefined` for a name that only looks like one of these. */
+function unitOf(name: string): number | undefined {
+  const known = WAIT_HEADERS.find((header) => header.name === name);
+  if (known !== undefined) return known.unitMs;
+  const match = LAST_WORDS.exec(name);
+  if (match === null) return undefined;
+  if (match[1] === 'minutes') return 60_000;
+  return match[1]?.startsWith('m') ? 1 : 1_000;
+}
+
+/**
+ * Only a limit that is used up says when to come back: beside what remains, a reset is another limit's clock.
+ * Where no count is sent at all, the reset of a refused answer is meant for the refusal.
+ */
+function resetIn(read: HeaderReader, context: HintContext): FoundHint | undefined {
+  const limits = limitsOf(read, limitNames(read), context.wallNow);
+  const spent = latestOf(limits.filter(isSpent), context);
+  return spent ?? latestOf(limits.filter(isUncounted), context);
+}
+
+function isSpent({ remaining, refuses }: HeaderLimit): boolean {
+  return refuses === true || (refuses === undefined && remaining !== undefined && remaining < 1);
+}
+
+function isUncounted({ remaining, refuses }: HeaderLimit): boolean {
+  return refuses === undefined && remaining === undefined;
+}
+
+function latestOf(limits: readonly HeaderLimit[], context: HintContext): FoundHint | undefined {
+  let best: FoundHint | undefined;
+  for (const { reset, resetName } of limits) {
+    if (reset === undefined || resetName === undefined || !(msUntil(reset, context) > 0)) continue;
+    best = longer(best, foundIn(resetName, longestHint([reset], context)));
+  }
+  return best;
+}
+
+function foundIn(name: string, hint: Hint | undefined): FoundHint | undefined {
+  if (hint === undefined) return undefined;
+  return { retryAfterMs: hint.ms, readFrom: hint.note === undefined ? name : `${name} (${hint.note})` };
+}
+
+function longer(a: FoundHint | undefined, b: FoundHint | undefined): FoundHint | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return b.retryAfterMs > a.retryAfterMs ? b : a;
+}
 
 /**
  * The wait that an outcome names: in a header, or in a `retryAfterMs` of its own (what `report()` is given).
  * Where both are there, the longer counts.
  */
 export function findHint(outcome: object, wallNow: () => number): FoundHint | undefined {
-  const named = namedHint(outcome);
-  const header = headerHint(outcome, wallNow);
-  if (named === undefined || header === undefined) return named ?? header;
-  return named.retryAfterMs > header.retryAfterMs ? named : header;
+  const places = [
+    property(outcome, 'headers'),
+    property(property(outcome, 'response'), 'headers'),
+    property(outcome, 'responseHeaders'),
+  ];
+  let header: FoundHint | undefined;
+  for (const place of places) {
+    const read = header === undefined ? headerReader(place) : undefined;
+    if (read !== undefined) header = readHint(read, { wallNow });
+  }
+  return longer(namedHint(outcome), header);
 }
 
 function namedHint(outcome: object): FoundHint | undefined {
   const ms = property(outcome, 'retryAfterMs');
   if (typeof ms !== 'number' || !(ms >= 0)) return undefined;
   return { retryAfterMs: Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER), readFrom: 'retryAfterMs' };
-}
-
-function headerHint(outcome: object, wallNow: () => number): FoundHint | undefined {
-  const places = [
-    property(outcome, 'headers'),
-    property(property(outcome, 'response'), 'headers'),
-    property(outcome, 'responseHeaders'),
-  ].filter((place) => place !== undefined);
-  for (const [name, read] of HEADERS) {
-    for (const place of places) {
-      const text = readHeader(place, name);
-      if (text === undefined) continue;
-      const dateHeader = readHeader(place, 'date');
-      const ageHeader = readHeader(place, 'age');
-      const hint = read(text, { wallNow, dateHeader, ageHeader });
-      if (hint === undefined) continue;
-      const readFrom = hint.note === undefined ? name : `${name} (${hint.note})`;
-      return { retryAfterMs: hint.ms, readFrom };
-    }
-  }
-  return undefined;
 }
 
 /** A property of anything; a getter that throws counts as absent. */
@@ -63,4 +118,10 @@ export function property(of: unknown, key: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Only what a header made for it names. */
+export function readWait(read: HeaderReader, context: ReadingContext): FoundHint | undefined {
+  const found = readHint(read, context);
+  return found !== undefined && /retry/.test(found.readFrom) ? found : undefined;
 }

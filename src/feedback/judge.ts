@@ -1,8 +1,9 @@
-import { isError } from '../base/text.ts';
-import type { Classifier, Judge, Verdict } from '../base/verdict.ts';
+import type { ServerWord } from '../base/alert.ts';
+import type { Classifier, Judge, QuotaReading, Verdict } from '../base/verdict.ts';
 import type { Outcome } from '../base/words.ts';
-import { property } from './hint.ts';
-import { asStatus, FAILED, recogniseReturned, recogniseThrown, SUCCESS } from './recognise.ts';
+import { completed } from './decide.ts';
+import { isPlain, itemsOf, property } from './fields.ts';
+import { FAILED, recogniseReturned, recogniseThrown, SUCCESS } from './recognise.ts';
 
 export interface JudgeOptions {
   readonly downstream: string;
@@ -16,7 +17,10 @@ export interface JudgeOptions {
   readonly onClassifierFailure: (error: unknown) => void;
 }
 
-const OUTCOMES: ReadonlySet<unknown> = new Set<Outcome>([
+const MOST_QUOTAS = 32;
+
+/** Every outcome there is. */
+export const OUTCOMES: ReadonlySet<unknown> = new Set<Outcome>([
   'success',
   'throttled',
   'overloaded',
@@ -42,16 +46,6 @@ export function createJudge(options: JudgeOptions): Judge {
   return classify === undefined ? byShape : withClassifier(classify, byShape, options);
 }
 
-/**
- * Judges an outcome that was seen elsewhere (`report()`). An error counts as thrown; so does a bare
- * status of 400 and above, which needs no headers here: whoever reports it means an answer.
- */
-export function judgeReport(judge: Judge, outcome: unknown): Verdict {
-  const status = asStatus(property(outcome, 'status')) ?? asStatus(property(outcome, 'statusCode'));
-  const thrown = status === undefined ? isError(outcome) : status >= 400;
-  return judge(outcome, thrown);
-}
-
 function withClassifier(classify: Classifier, byShape: Judge, options: JudgeOptions): Judge {
   const { downstream } = options;
   let hasFailed = false;
@@ -68,7 +62,9 @@ function withClassifier(classify: Classifier, byShape: Judge, options: JudgeOpti
     try {
       const said: unknown = classify({ value, thrown, downstream });
       if (said === undefined) return byShape(value, thrown);
-      return checked(said, fail);
+      const verdict = checked(said, fail);
+      if (typeof value !== 'object' || value === null) return verdict;
+      return completed(verdict, byShape(value, thrown), value, options);
     } catch (error) {
       fail(error);
       return byShape(value, thrown);
@@ -76,8 +72,8 @@ function withClassifier(classify: Classifier, byShape: Judge, options: JudgeOpti
   };
 }
 
-/** A classifier is user code: what it returns is not believed unseen. An unusable wait leaves the outcome standing. */
-function checked(said: unknown, fail: (error: unknown) => void): Verdict {
+/** A classifier is user code: what it returns is not believed unseen. An unusable number leaves the outcome standing. */
+export function checked(said: unknown, fail: (error: unknown) => void): Verdict {
   const outcome = property(said, 'outcome');
   if (!OUTCOMES.has(outcome)) {
     if (typeof property(said, 'then') === 'function') {
@@ -86,14 +82,22 @@ function checked(said: unknown, fail: (error: unknown) => void): Verdict {
     }
     throw new TypeError('a classifier must return undefined or { outcome, server? } with a known outcome');
   }
-  const verdict = said as Verdict;
-  const retryAfterMs: unknown = verdict.server?.retryAfterMs;
-  if (retryAfterMs === undefined) return verdict;
-  const { retryAfterMs: _unchecked, ...server } = verdict.server ?? {};
+  const server = checkedWord(property(said, 'server'), fail);
+  const quotas = itemsOf(property(said, 'quotas'), MOST_QUOTAS).filter((item) => isPlain(item)) as QuotaReading[];
+  return {
+    outcome: outcome as Outcome,
+    ...(server === undefined ? {} : { server }),
+    ...(quotas.length === 0 ? {} : { quotas }),
+  };
+}
+
+function checkedWord(said: unknown, fail: (error: unknown) => void): ServerWord | undefined {
+  if (!isPlain(said)) return undefined;
+  const { retryAfterMs, ...server } = said as ServerWord;
+  if (retryAfterMs === undefined) return server;
   if (typeof retryAfterMs !== 'number' || !(retryAfterMs >= 0)) {
     fail(new TypeError('a classifier must give retryAfterMs in milliseconds, 0 or more'));
-    return { outcome: verdict.outcome, server };
+    return server;
   }
-  const bounded = Math.min(Math.ceil(retryAfterMs), Number.MAX_SAFE_INTEGER);
-  return { outcome: verdict.outcome, server: { ...server, retryAfterMs: bounded } };
+  return { ...server, retryAfterMs: Math.min(Math.ceil(retryAfterMs), Number.MAX_SAFE_INTEGER) };
 }

@@ -1,90 +1,183 @@
 import { isAdmissionError } from '../base/errors.ts';
-import type { Verdict } from '../base/verdict.ts';
-import type { Outcome } from '../base/words.ts';
-import { isHeaderContainer } from './headers.ts';
-import { findHint, property } from './hint.ts';
-
-/** What recognition needs to know of a downstream. */
-export interface Recognition {
-  /** Statuses that mean "our quota is used up". */
-  readonly throttleStatuses: readonly number[];
-  readonly wallNow: () => number;
-}
+import type { QuotaReading, Verdict } from '../base/verdict.ts';
+import { quotasOf, type Recognition, refusalOf } from './decide.ts';
+import { type Evidence, gather } from './evidence.ts';
+import { asStatus, isPlain, itemsOf, jsonOf, property } from './fields.ts';
+import { headerReader } from './headers.ts';
 
 export const SUCCESS: Verdict = Object.freeze({ outcome: 'success' });
 export const FAILED: Verdict = Object.freeze({ outcome: 'failed' });
 export const CANCELLED: Verdict = Object.freeze({ outcome: 'cancelled' });
 
-/** 529 is what some model providers answer when they are overloaded. */
-const OVERLOADED_ALWAYS = 529;
-const OVERLOADED_WITH_HINT = 503;
+/** Errors in errors in errors: more of them than a retrying client that wraps a retrying client makes. */
+const MOST_ERRORS = 24;
+const MOST_CONTENTS = 5;
 
 /**
  * What an object that was thrown means, read from its structure alone: never from its class, its
- * message or a body.
+ * message in prose or a body that is still a stream.
  */
 export function recogniseThrown(thrown: object, how: Recognition): Verdict {
   if (isAdmissionError(thrown)) return CANCELLED;
-  const response = property(thrown, 'response');
-  const statuses = [
-    property(thrown, 'status'),
-    property(thrown, 'statusCode'),
-    property(response, 'status'),
-    property(response, 'statusCode'),
-  ].map(asStatus);
-  // A client may wrap the answer in an error with a status of its own; the downstream's "no" wins.
-  const refusal = statuses.find((status) => status !== undefined && how.throttleStatuses.includes(status));
-  const status = refusal ?? statuses.find((found) => found !== undefined);
-  if (status !== undefined) {
-    const verdict = recogniseStatus(thrown, status, how);
-    if (verdict !== undefined) return verdict;
+  const found = readError(thrown, how, { left: MOST_ERRORS });
+  if (found.refusal !== undefined) return found.refusal;
+  const { statuses, readers, hasOurs } = found.evidence;
+  if (isAbort(thrown) || (hasOurs && statuses.length === 0)) return CANCELLED;
+  const [status] = statuses;
+  const verdict: Verdict = status === undefined ? FAILED : { outcome: 'failed', server: { status } };
+  return withQuotas(verdict, quotasOf(readers, how));
+}
+
+interface ErrorRead {
+  readonly evidence: Evidence;
+  readonly refusal?: Verdict | undefined;
+}
+
+/**
+ * The outermost error that is an answer decides. One that has no answer of its own, or only a status that
+ * its thrower has given it, may wrap the downstream's.
+ */
+function readError(error: object, how: Recognition, budget: { left: number }): ErrorRead {
+  budget.left -= 1;
+  const evidence = gather(error);
+  const refusal = refusalOf(evidence, how);
+  const isAnswer = evidence.hasHeaders && evidence.statuses.length > 0;
+  if (refusal !== undefined || isAnswer) return { evidence, refusal };
+  const last = property(error, 'lastError');
+  const refusals: Verdict[] = [];
+  let inner: Evidence | undefined;
+  for (const wrapped of evidence.wrapped) {
+    if (budget.left <= 0) break;
+    if (isAdmissionError(wrapped)) {
+      evidence.hasOurs = true;
+      continue;
+    }
+    const read = readError(wrapped, how, budget);
+    if (read.refusal !== undefined) refusals.push(read.refusal);
+    // What was tried last says how long to wait now.
+    if (read.refusal !== undefined && wrapped === last) return read;
+    evidence.hasOurs ||= read.evidence.hasOurs;
+    inner ??= read.evidence;
   }
-  if (isAbort(thrown)) return CANCELLED;
-  return status === undefined ? FAILED : { outcome: 'failed', server: { status } };
+  const told =
+    evidence.statuses.length === 0 && inner !== undefined ? { ...inner, hasOurs: evidence.hasOurs } : evidence;
+  return { evidence: told, refusal: latest(refusals) };
+}
+
+/** Of refusals that came together, the last, with the longest wait that any of them names. */
+function latest(refusals: readonly Verdict[]): Verdict | undefined {
+  const last = refusals.at(-1);
+  let longest = last;
+  for (const one of refusals) {
+    if ((one.server?.retryAfterMs ?? -1) > (longest?.server?.retryAfterMs ?? -1)) longest = one;
+  }
+  if (last === undefined || longest === last) return last;
+  const { retryAfterMs, readFrom } = longest?.server ?? {};
+  if (retryAfterMs === undefined || readFrom === undefined) return last;
+  return { ...last, server: { ...last.server, retryAfterMs, readFrom } };
+}
+
+interface Returned {
+  readonly status?: unknown;
+  readonly statusCode?: unknown;
+  /** The headers of an answer as HTTP/2 has them. */
+  readonly ':status'?: unknown;
+  readonly isError?: unknown;
+  readonly response?: unknown;
+  readonly errors?: unknown;
+  readonly data?: unknown;
 }
 
 /**
  * What a returned object means. Only what has a status and headers (or the `retryAfterMs` of a report)
- * is an answer of a downstream; everything else is data, whatever it says.
+ * is an answer of a downstream, and only MCP marks a failure otherwise; all else is data, whatever it says.
  */
 export function recogniseReturned(value: object, how: Recognition): Verdict {
-  const fields = value as { readonly status?: unknown; readonly statusCode?: unknown };
+  const fields = value as Returned;
   let status = asStatus(fields.status);
-  if (status === undefined) status = asStatus(fields.statusCode);
-  // Nearly every value ends here: keep it to two property reads.
-  if (status === undefined || !isAnswer(value)) return SUCCESS;
-  const verdict = recogniseStatus(value, status, how);
-  if (verdict !== undefined) return verdict;
-  return status >= 500 ? { outcome: 'failed', server: { status } } : SUCCESS;
+  if (status === undefined) status = asStatus(fields.statusCode ?? fields[':status']);
+  // Nearly every value ends here: keep it to four property reads.
+  if (status === undefined) {
+    if (fields.isError === true) return recogniseTool(value, how) ?? SUCCESS;
+    const { response } = fields;
+    if (typeof response !== 'object' || response === null) return SUCCESS;
+    return withQuotas(SUCCESS, quotasIn(property(response, 'headers'), how));
+  }
+  const container = containerOf(value);
+  if (container === undefined) return SUCCESS;
+  if (status < 400) {
+    const refusal = recogniseBody(value, fields, status, how);
+    return refusal ?? withQuotas(SUCCESS, quotasIn(container, how));
+  }
+  const refusal = refusalOf(gather(value), how);
+  if (refusal !== undefined) return refusal;
+  return withQuotas(status >= 500 ? { outcome: 'failed', server: { status } } : SUCCESS, quotasIn(container, how));
 }
 
-function recogniseStatus(outcome: object, status: number, how: Recognition): Verdict | undefined {
-  const isThrottled = how.throttleStatuses.includes(status);
-  if (!isThrottled && status !== OVERLOADED_ALWAYS && status !== OVERLOADED_WITH_HINT) return undefined;
-  const hint = findHint(outcome, how.wallNow);
-  if (isThrottled) return verdictOf('throttled', status, hint);
-  if (status === OVERLOADED_WITH_HINT && hint === undefined) return undefined;
-  return verdictOf('overloaded', status, hint);
+/** What an answer that is a success by its status says of itself in a body that its client has parsed. */
+function recogniseBody(value: object, fields: Returned, status: number, how: Recognition): Verdict | undefined {
+  const { errors, data } = fields;
+  if (errors === undefined && !isPlain(data)) {
+    const body = property(value, 'bodyUsed') === undefined ? property(value, 'body') : undefined;
+    return isPlain(body) ? refusalIn(body, value, status, how) : undefined;
+  }
+  return refusalIn(value, value, status, how) ?? (isPlain(data) ? refusalIn(data, value, status, how) : undefined);
 }
 
-function verdictOf(outcome: Outcome, status: number, hint: ReturnType<typeof findHint>): Verdict {
-  return { outcome, server: { status, ...hint } };
+/** A body marks a failure by GraphQL's `errors`, by `ok: false`, or as JSON-RPC. Anything else in it is data. */
+function refusalIn(body: object, answer: object, status: number, how: Recognition): Verdict | undefined {
+  const seeds = failureIn(body);
+  if (seeds === undefined) return undefined;
+  const evidence = gather(...seeds);
+  const refused = evidence.statuses.filter((found) => how.throttleStatuses.includes(found));
+  const read = headerReader(containerOf(answer));
+  const readers = read === undefined ? evidence.readers : [read, ...evidence.readers];
+  return refusalOf({ ...evidence, readers, statuses: [...refused, status] }, how);
 }
 
-function isAnswer(value: object): boolean {
-  return (
-    isHeaderContainer(property(value, 'headers')) ||
-    isHeaderContainer(property(value, 'responseHeaders')) ||
-    isHeaderContainer(property(property(value, 'response'), 'headers')) ||
-    typeof property(value, 'retryAfterMs') === 'number'
+/** The parts of a body that state a failure; `undefined` where it states none. */
+export function failureIn(body: unknown): object[] | undefined {
+  const errors = property(body, 'errors');
+  if (itemsOf(errors, 1).length > 0) return [errors as object, { extensions: property(body, 'extensions') }];
+  const error = property(body, 'error');
+  if (property(body, 'ok') === false && typeof error === 'string') {
+    return [{ error, response_metadata: property(body, 'response_metadata') }];
+  }
+  return property(body, 'jsonrpc') === '2.0' && isPlain(error) ? [error] : undefined;
+}
+
+/** A tool's result that calls itself an error: JSON in it is structure, text is not. */
+function recogniseTool(result: object, how: Recognition): Verdict | undefined {
+  const seeds = [property(result, 'structuredContent'), ...textsOf(result).map(jsonOf), property(result, '_meta')];
+  const objects = seeds.filter((seed) => typeof seed === 'object' && seed !== null);
+  return objects.length === 0 ? undefined : refusalOf(gather(...objects), how);
+}
+
+/** The texts of a tool's result. */
+export function textsOf(result: unknown): string[] {
+  return itemsOf(property(result, 'content'), MOST_CONTENTS).flatMap((item) => {
+    const text = property(item, 'text');
+    return typeof text === 'string' ? [text] : [];
+  });
+}
+
+function containerOf(value: object): object | undefined {
+  const places = ['headers', 'responseHeaders', 'header'].map((key) => property(value, key));
+  const container = [...places, property(property(value, 'response'), 'headers')].find(
+    (place) => typeof place === 'object' && place !== null,
   );
+  if (container !== undefined) return container as object;
+  if (property(value, ':status') !== undefined) return value;
+  return typeof property(value, 'retryAfterMs') === 'number' ? {} : undefined;
 }
 
-/** An HTTP status, as a number or as the three digits that some clients keep. */
-export function asStatus(value: unknown): number | undefined {
-  if (typeof value === 'number') return value >= 100 && value <= 599 ? value : undefined;
-  if (typeof value !== 'string' || value.length !== 3) return undefined;
-  return /^[1-5]\d\d$/.test(value) ? Number(value) : undefined;
+function quotasIn(container: unknown, how: Recognition): readonly QuotaReading[] {
+  const read = headerReader(container);
+  return read === undefined ? [] : quotasOf([read], how);
+}
+
+function withQuotas(verdict: Verdict, quotas: readonly QuotaReading[]): Verdict {
+  return quotas.length === 0 ? verdict : { ...verdict, quotas };
 }
 
 /** The shapes in which runtimes and clients say that somebody aborted the call. */

@@ -115,7 +115,7 @@ const identity = {
   classify: option(words(), {
     expected: 'the name of a classifier',
     meaning:
-      'Name of a classifier passed to `createDispatcher`; without it, one passed under the name of the downstream',
+      'Name of a classifier: ready-made (`graphql`, `mcpToolResult`, `awsPartial`) or passed to `createDispatcher`; without it, one passed under the name of the downstream',
     default: 'none',
   }).optional(),
 };

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { DownstreamPaused } from '../../src/base/errors.ts';
 import type { Classifier } from '../../src/base/verdict.ts';
-import { judgeReport } from '../../src/feedback/judge.ts';
-import { bySeven, judge, judgeWith, noHint } from './judges.ts';
+import { judgeReport } from '../../src/feedback/report.ts';
+import { bySeven, judge, judgeWith, NOW, noHint } from './judges.ts';
 
 describe('what is thrown', () => {
   test.each([
@@ -146,7 +146,7 @@ describe('judgeReport', () => {
     [new Error('x'), 'failed'],
     [undefined, 'success'],
   ])('%o is %s', (outcome, expected) => {
-    expect(judgeReport(judge, outcome).outcome).toBe(expected);
+    expect(judgeReport(judge, outcome, { wallNow: () => NOW }).outcome).toBe(expected);
   });
 });
 

@@ -13,7 +13,7 @@ const LOWER: Readonly<Record<string, Room>> = {
   store: { rooms: ['base', 'model'] },
   dispatch: { rooms: ['base', 'model'] },
   policy: { rooms: ['base'], packages: ['zod', 'yaml', 'fastest-levenshtein'] },
-  feedback: { rooms: ['base'] },
+  feedback: { rooms: ['base'], packages: ['structured-headers'] },
   explain: { rooms: ['base', 'feedback'] },
   telemetry: { rooms: ['base', 'version'], packages: ['@opentelemetry/api'] },
   alerts: { rooms: ['base', 'version'], packages: ['bottleneck'] },
