@@ -1,3 +1,4 @@
+import { DUE_MS } from '../base/clock.ts';
 import type { CounterEvidence } from '../base/evidence.ts';
 import type { QuotaPlan } from '../base/plan.ts';
 import type { QuotaReading } from '../base/verdict.ts';
@@ -27,6 +28,7 @@ export class Counter {
   #heardAt = 0;
   #longestResetMs = 0;
   #steadyResetAt = Number.NaN;
+  #earliestEnd = 0;
   #steadySince = 0;
   #steadyAnswers = 0;
   /** When it was heard of first since it has been about a declared quota, and what others had used by then. */
@@ -56,9 +58,12 @@ export class Counter {
     this.#longestResetMs = Math.max(this.#longestResetMs, resetMs);
     if (!(Math.abs(now + resetMs - this.#steadyResetAt) <= RESET_SLACK_MS)) {
       this.#steadyResetAt = now + resetMs;
+      this.#earliestEnd = now + resetMs;
       this.#steadySince = now;
       this.#steadyAnswers = 0;
     }
+    // Whole seconds are rounded up: the earliest that was said is nearest to the truth.
+    this.#earliestEnd = Math.min(this.#earliestEnd, now + resetMs);
     this.#steadyAnswers++;
   }
 
@@ -114,14 +119,17 @@ export class Counter {
     const began = this.#windowBegan(quota.windowMs, use);
     const firstAt = this.#firstAt ?? use.now;
     const ours = use.since(began);
+    const isBeforeUs = began < firstAt && firstAt > use.now - quota.windowMs;
+    // Where nothing was used when it was first heard of, all of it was used since.
+    const from = isBeforeUs && this.#before < 1 ? firstAt : began;
     return {
       ...told,
       quota: index,
       used: Math.max(0, room - remaining),
       ours: ours + Math.floor(use.later / 2),
       oursAtMost: ours + use.later,
-      spanMs: Math.max(1, use.now - began),
-      before: began < firstAt && firstAt > use.now - quota.windowMs ? this.#before : 0,
+      spanMs: Math.max(1, use.now - from),
+      before: isBeforeUs ? this.#before : 0,
     };
   }
 
@@ -139,6 +147,7 @@ export class Counter {
     const isSteady =
       this.#steadyAnswers >= STEADY_ANSWERS && steadyMs >= Math.max(RESET_SLACK_MS, windowMs * STEADY_SHARE);
     const earliest = use.startedAt - windowMs;
-    return isSteady ? Math.max(earliest, this.#steadyResetAt - windowMs) : earliest;
+    // What started in the very instant belongs to it.
+    return isSteady ? Math.max(earliest, this.#earliestEnd - windowMs - DUE_MS) : earliest;
   }
 }
