@@ -42,6 +42,8 @@ export interface Seen {
   readonly culprit: Culprit;
   readonly action: AlertFacts['action'];
   readonly detail?: string;
+  /** Where it is not what the lane would say of this very moment. */
+  readonly evidence?: Evidence;
 }
 
 /** Alerts about a quota, of which there is something to find out. */
@@ -53,13 +55,13 @@ export function raiseAlert(
   name: AlertName,
   incident: RaisedIncident,
   heldBefore: number,
-  { server, culprit, action, detail }: Seen,
+  { server, culprit, action, detail, evidence: given }: Seen,
 ): void {
   const { ports, tally, gate, heard } = lane;
   const { plan } = gate;
   const { id, startedAt, throttles, inARow } = incident;
   const { tool, runId, trace } = culprit;
-  const evidence = DIAGNOSED.has(name) ? heard.witness.evidence(server) : undefined;
+  const evidence = given ?? (DIAGNOSED.has(name) ? heard.witness.evidence(server) : undefined);
   ports.raise({
     name,
     downstream: lane.name,

@@ -4,6 +4,7 @@ import type { QuotaReading } from '../base/verdict.ts';
 import { REQUESTS } from '../base/words.ts';
 import { Counters, type Sign } from '../model/counters.ts';
 import { OwnUse } from '../model/own-use.ts';
+import { defined } from './hold-news.ts';
 import { type RaiseHost, raiseAlert } from './raise.ts';
 
 /** Windows in which a limit may be counted that nobody declared; the last ones only where a hint points there. */
@@ -119,15 +120,16 @@ export class Witness {
       else if (spoken.limit(this, quota.text, sign.limit, now)) this.#raise('QuotaDrift', { limit: sign.limit });
       return;
     }
-    const { used = 0, ours = 0, limit, remaining } = sign.evidence;
+    const { evidence } = sign;
+    const { used = 0, ours = 0, limit, remaining } = evidence;
     if (!spoken.share(this, quota.text, (used - ours) / quota.limit, now)) return;
-    this.#raise('OtherConsumer', {
-      ...(limit === undefined ? {} : { limit }),
-      ...(remaining === undefined ? {} : { remaining }),
-    });
+    const server = defined({ limit, remaining });
+    const all = this.evidence(server);
+    const counters = all.counters.map((counter) => (counter.quota === evidence.quota ? evidence : counter));
+    this.#raise('OtherConsumer', server, { ...all, counters });
   }
 
-  #raise(name: AlertName, server: ServerWord): void {
+  #raise(name: AlertName, server: ServerWord, evidence = this.evidence(server)): void {
     const { ports, tally } = this.#host;
     const incident = {
       id: ports.nextIncidentId(),
@@ -138,6 +140,6 @@ export class Witness {
       refusedBefore: tally.refusals,
     };
     const culprit = { tool: undefined, runId: undefined, trace: undefined };
-    raiseAlert(this.#host, name, incident, 0, { server, culprit, action: { kind: 'none' } });
+    raiseAlert(this.#host, name, incident, 0, { server, culprit, action: { kind: 'none' }, evidence });
   }
 }

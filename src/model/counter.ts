@@ -13,8 +13,18 @@ const SAME_ANSWER_MS = 5;
 /** For so much of a window, and in so many answers, a reset must stand still to be believed the window's end. */
 const STEADY_SHARE = 0.05;
 const STEADY_ANSWERS = 3;
+/** A reset that was unusually long, after a refusal perhaps, says nothing of the window an hour later. */
+const FORGOTTEN_MS = 3_600_000;
 /** A limit of a window that is not told is another limit's if it is so many times larger or smaller. */
 const FAR = 10;
+
+interface Peak {
+  readonly used: number;
+  readonly ours: number;
+  readonly from: number;
+}
+
+const NO_PEAK: Peak = { used: 0, ours: 0, from: Number.NEGATIVE_INFINITY };
 
 /** One limit that the server tells of: what it said, and how that moved. Instants are monotonic milliseconds. */
 export class Counter {
@@ -27,6 +37,7 @@ export class Counter {
   #said: QuotaReading = {};
   #heardAt = 0;
   #longestResetMs = 0;
+  #longestAt = 0;
   #steadyResetAt = Number.NaN;
   #earliestEnd = 0;
   #steadySince = 0;
@@ -34,6 +45,8 @@ export class Counter {
   /** When it was heard of first since it has been about a declared quota, and what others had used by then. */
   #firstAt: number | undefined;
   #before = 0;
+  /** Where no reset tells when a window began, only its last answers show all of it: those of this window, and of the one before. */
+  #peaks: readonly [Peak, Peak] = [NO_PEAK, NO_PEAK];
 
   constructor(unit: string) {
     this.unit = unit;
@@ -55,7 +68,10 @@ export class Counter {
     this.#heardAt = now;
     const { resetMs } = reading;
     if (resetMs === undefined) return;
-    this.#longestResetMs = Math.max(this.#longestResetMs, resetMs);
+    if (resetMs >= this.#longestResetMs || now - this.#longestAt > FORGOTTEN_MS) {
+      this.#longestResetMs = resetMs;
+      this.#longestAt = now;
+    }
     if (!(Math.abs(now + resetMs - this.#steadyResetAt) <= RESET_SLACK_MS)) {
       this.#steadyResetAt = now + resetMs;
       this.#earliestEnd = now + resetMs;
@@ -98,7 +114,24 @@ export class Counter {
       this.#others = new Others(quota.windowMs);
       this.#othersWindowMs = quota.windowMs;
     }
+    this.#notePeak(Math.max(0, limit - remaining), quota.windowMs, use);
     return this.#others.hear(limit, remaining, use, allowed);
+  }
+
+  #notePeak(used: number, windowMs: number, use: OwnUse): void {
+    const [last, before] = this.#peaks;
+    const peak = { used, ours: use.since(use.startedAt - windowMs), from: use.now };
+    const isOver = use.now - last.from >= windowMs;
+    if (isOver) this.#peaks = [peak, last];
+    else if (used - peak.ours > last.used - last.ours) this.#peaks = [{ ...peak, from: last.from }, before];
+  }
+
+  /** What the last two windows show of others where no reset tells when one began: the numbers of the fullest answer. */
+  get peak(): Pick<CounterEvidence, 'used' | 'ours' | 'oursAtMost'> | undefined {
+    if (this.#said.resetMs !== undefined) return undefined;
+    const [last, before] = this.#peaks;
+    const { used, ours } = before.used - before.ours > last.used - last.ours ? before : last;
+    return { used, ours, oursAtMost: ours };
   }
 
   get windowsOfOthers(): number {

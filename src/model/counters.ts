@@ -42,7 +42,11 @@ export class Counters {
       }
       const isSign = counter.hearOthers(quota, use, allowedToOthers(quota));
       if (isSign && counter.windowsOfOthers >= WINDOWS) {
-        signs.push({ kind: 'others', quota, evidence: counter.evidence(index, quota, use, use.now) });
+        signs.push({
+          kind: 'others',
+          quota,
+          evidence: { ...counter.evidence(index, quota, use, use.now), ...counter.peak },
+        });
       }
     }
     return signs;
