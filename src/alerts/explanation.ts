@@ -17,7 +17,11 @@ export function explanationOf(facts: AlertFacts): string {
 export function explainEnd(last: Alert, sinceIso: string, quietMs: number, count: number): string {
   const since = clockTime(Date.parse(sinceIso), Date.parse(last.at));
   const seen = count === 1 ? 'one alert' : `${count} alerts`;
-  const over = `${last.downstream} is quiet again: nothing for ${formatDuration(quietMs)}, after ${seen} since ${since}.`;
+  const what =
+    last.name === 'QuotaDrift' || last.name === 'OtherConsumer'
+      ? `${last.name} of ${last.downstream} is over`
+      : `${last.downstream} is quiet again`;
+  const over = `${what}: nothing for ${formatDuration(quietMs)}, after ${seen} since ${since}.`;
   const isOpen = last.name === 'QuotaModelWrong' && last.hypothesis === 'unknown';
   const rest = isOpen ? ', but the cause was not found: it may come back.' : '.';
   return `${over}\nNothing is to be done now${rest}`;

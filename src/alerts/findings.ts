@@ -1,4 +1,4 @@
-import type { Alert, AlertFacts } from '../base/alert.ts';
+import type { Alert, AlertFacts, Suggestion } from '../base/alert.ts';
 import { formatDuration } from '../base/duration.ts';
 import type { Finding } from '../base/evidence.ts';
 import { windowText } from '../base/quota-text.ts';
@@ -25,11 +25,18 @@ export function findingText(finding: Finding): string {
   }
 }
 
-function othersText({ limit, used, ours, others, spanMs, windowMs, perWindow, workers }: Of<'other-consumer'>): string {
+function othersText(finding: Of<'other-consumer'>): string {
+  const { limit, used, ours, others, spanMs, windowMs, perWindow, workers, filled, isRateKnown } = finding;
   const time = formatDuration(Math.round(spanMs / 100) * 100);
   const share = Math.round((perWindow / limit) * 100);
   const ourWorkers = workers > 0 ? `; ${amount(workers)} of them may be our other workers'` : '';
-  return `The server counts ${amount(used)} of ${limit} used in ${time}, and ${amount(ours)} of these are this process's: others used ${amount(others)}${ourWorkers}. That is about ${amount(perWindow)}/${windowText(windowMs)}, ${share} % of the limit.`;
+  const rate = isRateKnown
+    ? ` That is about ${amount(perWindow)}/${windowText(windowMs)}, ${share} % of the limit.`
+    : '';
+  if (filled !== undefined) {
+    return `Out of the server's bucket ${amount(used)} were taken in ${time}, while ${amount(filled)} flowed in, and ${amount(ours)} of these are this process's: others took ${amount(others)}${ourWorkers}.${rate}`;
+  }
+  return `The server counts ${amount(used)} of ${limit} used in ${time}, and ${amount(ours)} of these are this process's: others used ${amount(others)}${ourWorkers}.${rate}`;
 }
 
 function hiddenText({ bunch, left, undeclared }: Of<'hidden-window'>): string {
@@ -60,7 +67,7 @@ export function findingToDo(
   suggestion: Alert['suggestion'],
 ): string {
   const { downstream } = facts;
-  const change = suggestion === undefined ? '' : ` ${changeText(suggestion)}`;
+  const change = suggestion === undefined ? '' : ` In the policy: ${changeText(suggestion)}.`;
   switch (finding.hypothesis) {
     case 'limit-changed':
       return `To do: correct the declared quota of ${downstream}, ${declared}, if the server's number is to last.${change}`;
@@ -105,9 +112,9 @@ function restartToDo({ before }: Of<'restart'>, facts: AlertFacts, declared: str
   return `Nothing is to be done now: ${why}. If it happens again without a restart, ${again}.`;
 }
 
-function changeText({ path, from, to }: NonNullable<Alert['suggestion']>): string {
-  const before = from === null ? '' : `${JSON.stringify(from)} -> `;
-  return `In the policy: ${path}: ${before}${JSON.stringify(to)}.`;
+/** `downstreams.carrier.quota: "60/minute" -> "40/minute"`. */
+export function changeText({ path, from, to }: Suggestion): string {
+  return `${path}: ${from === null ? '' : `${JSON.stringify(from)} -> `}${JSON.stringify(to)}`;
 }
 
 function amount(permits: number): string {

@@ -36,6 +36,8 @@ export interface CounterEvidence {
   readonly oursAtMost?: number;
   /** The time in which that was used: since the server's window began, or a whole window. */
   readonly spanMs?: number;
+  /** The server runs a bucket: `used` is what was taken out of it in that time, and this is what flowed in. */
+  readonly filled?: number;
   /** What others had used when this process first heard of it, as long as that still counts. */
   readonly before?: number;
 }
@@ -85,6 +87,10 @@ export type Finding =
       readonly windowMs: number;
       /** `others` as a rate: per window. */
       readonly perWindow: number;
+      /** They are too few, or the time is too short, to call that more than a guess. */
+      readonly isRateKnown: boolean;
+      /** Out of a bucket of the server's, into which so much flowed meanwhile. */
+      readonly filled?: number;
     }
   | {
       readonly hypothesis: 'hidden-window';

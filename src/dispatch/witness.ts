@@ -121,8 +121,9 @@ export class Witness {
       return;
     }
     const { evidence } = sign;
-    const { used = 0, ours = 0, limit, remaining } = evidence;
-    if (!spoken.share(this, quota.text, (used - ours) / quota.limit, now)) return;
+    const { used = 0, ours = 0, spanMs = quota.windowMs, limit, remaining } = evidence;
+    const share = ((used - ours) * quota.windowMs) / spanMs / quota.limit;
+    if (!spoken.share(this, quota.text, share, now)) return;
     const server = defined({ limit, remaining });
     const all = this.evidence(server);
     const counters = all.counters.map((counter) => (counter.quota === evidence.quota ? evidence : counter));

@@ -61,7 +61,10 @@ function densest({ server }: AlertFacts, evidence: Evidence, isCertain: boolean)
   const { retryAfterMs = 0 } = server;
   const bunched = evidence.bunches.filter((bunch) => {
     const { windowMs, starts, most } = bunch;
-    return starts > 1 && (isCertain || starts > most) && starts > BUNCHED * paceIn(windowMs, evidence) + 1;
+    const isHinted = retryAfterMs >= windowMs / 2 && retryAfterMs <= windowMs + HINT_SLACK_MS;
+    const pace = paceIn(windowMs, evidence);
+    if (isCertain) return starts > 1 && starts > pace;
+    return starts > most && starts > (isHinted ? pace + 1 : BUNCHED * pace + 1);
   });
   const fitting = bunched.find(({ windowMs }) => windowMs + HINT_SLACK_MS >= retryAfterMs);
   return fitting ?? (isCertain ? bunched[0] : undefined);

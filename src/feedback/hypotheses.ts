@@ -11,8 +11,11 @@ const NEARLY_ALL = 0.9;
 const TOO_WIDE = 0.95;
 /** A counter was heard of recently within this much of its window. */
 const RECENT_SHARE = 0.1;
-/** A count over less than this much of a window is not made into a rate. */
+/** So many permits, or a count over so much of a window, make a rate that can be told. */
+const RATE_PERMITS = 10;
 const RATE_SHARE = 0.5;
+/** A shorter time than this share of a window is none to work out a rate from. */
+const SHORTEST_SHARE = 0.1;
 
 type Found<H extends Finding['hypothesis']> = Extract<Finding, { hypothesis: H }> | undefined;
 
@@ -64,17 +67,20 @@ export function otherConsumer(facts: AlertFacts, evidence: Evidence): Found<'oth
     const known = workers + (isRefusal ? beforeUs(counter, facts) : 0);
     if (used - oursAtMost - known < worth(limit)) continue;
     const others = used - ours;
-    const perWindow = spanMs < declared.windowMs * RATE_SHARE ? others : (others * declared.windowMs) / spanMs;
+    const { windowMs } = declared;
+    const perWindow = (others * windowMs) / Math.max(spanMs, windowMs * SHORTEST_SHARE);
     return {
       hypothesis: 'other-consumer',
-      limit,
+      limit: counter.filled !== undefined && limit === declared.providerBurst ? declared.limit : limit,
       used,
       ours,
       others,
       workers,
       spanMs,
-      windowMs: declared.windowMs,
-      perWindow: Math.min(limit, perWindow),
+      windowMs,
+      perWindow: Math.min(declared.limit, perWindow),
+      isRateKnown: others >= RATE_PERMITS || spanMs >= windowMs * RATE_SHARE,
+      ...(counter.filled === undefined ? {} : { filled: counter.filled }),
     };
   }
   return undefined;

@@ -3,6 +3,8 @@ import type { CounterEvidence } from '../base/evidence.ts';
 import type { QuotaPlan } from '../base/plan.ts';
 import type { QuotaReading } from '../base/verdict.ts';
 import { REQUESTS } from '../base/words.ts';
+import { Drain } from './drain.ts';
+import { Filling } from './filling.ts';
 import { Others } from './others.ts';
 import type { OwnUse } from './own-use.ts';
 
@@ -45,6 +47,8 @@ export class Counter {
   /** When it was heard of first since it has been about a declared quota, and what others had used by then. */
   #firstAt: number | undefined;
   #before = 0;
+  readonly #drain = new Drain();
+  readonly #filling = new Filling();
   /** Where no reset tells when a window began, only its last answers show all of it: those of this window, and of the one before. */
   #peaks: readonly [Peak, Peak] = [NO_PEAK, NO_PEAK];
 
@@ -114,7 +118,11 @@ export class Counter {
       this.#others = new Others(quota.windowMs);
       this.#othersWindowMs = quota.windowMs;
     }
-    this.#notePeak(Math.max(0, limit - remaining), quota.windowMs, use);
+    const used = Math.max(0, limit - remaining);
+    this.#notePeak(used, quota.windowMs, use);
+    const msPerPermit = quota.windowMs / quota.limit;
+    this.#filling.hear(used, this.#said.resetMs, msPerPermit);
+    this.#drain.hear(used, 1 / msPerPermit, use);
     return this.#others.hear(limit, remaining, use, allowed);
   }
 
@@ -149,6 +157,9 @@ export class Counter {
     };
     if (quota === undefined) return told;
     if (room === undefined || remaining === undefined || this.unit !== REQUESTS) return { ...told, quota: index };
+    const missing = Math.max(0, room - remaining);
+    const bucket = this.#isBucket(quota, missing, use) ? this.#ofBucket(use) : undefined;
+    if (bucket !== undefined) return { ...told, quota: index, ...bucket };
     const began = this.#windowBegan(quota.windowMs, use);
     const firstAt = this.#firstAt ?? use.now;
     const ours = use.since(began);
@@ -158,12 +169,25 @@ export class Counter {
     return {
       ...told,
       quota: index,
-      used: Math.max(0, room - remaining),
+      used: missing,
       ours: ours + Math.floor(use.later / 2),
       oursAtMost: ours + use.later,
       spanMs: Math.max(1, use.now - from),
       before: isBeforeUs ? this.#before : 0,
     };
+  }
+
+  /** A bucket that is declared need not be one: not where our own starts in a window explain what is missing. */
+  #isBucket({ providerBurst, windowMs }: QuotaPlan, missing: number, use: OwnUse): boolean {
+    if (this.#filling.isBucket) return true;
+    return providerBurst !== undefined && use.since(use.startedAt - windowMs) < missing;
+  }
+
+  #ofBucket({ now, later }: OwnUse): Partial<CounterEvidence> | undefined {
+    const { since, ours, others, filled } = this.#drain;
+    if (since === undefined) return undefined;
+    const used = ours + Math.max(0, others);
+    return { used, ours, oursAtMost: ours + later, spanMs: Math.max(1, now - since), filled };
   }
 
   /** How much there is to use. A bucket's counter goes up to its size, whatever its limit. */

@@ -68,6 +68,17 @@ export class OwnUse {
     return Math.max(0, sum - this.refusedAmong(starts));
   }
 
+  /** Permits that the calls after that start number took, up to the answered one, refused calls left out. */
+  after(startNumber: number): number {
+    const starts = (this.startNumber ?? this.startCount) - startNumber;
+    const { ledger } = this.#gate;
+    const sum =
+      this.#most === 1
+        ? starts
+        : ledger.takenByLast(starts + this.later, this.#bucket).sum - ledger.takenByLast(this.later, this.#bucket).sum;
+    return Math.max(0, sum - this.refusedAmong(starts));
+  }
+
   /** How many of the last `starts` up to the answered call were refused. */
   refusedAmong(starts: number): number {
     const last = this.startNumber ?? this.startCount;
