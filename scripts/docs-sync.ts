@@ -1,6 +1,6 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors` and `bench`. `--write`
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `bench` and `hypotheses`. `--write`
  * updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { type Class, parseSync } from 'oxc-parser';
 import { machineLine, type Report, summaryTable } from '../benchmarks/lib/report.ts';
 import * as errors from '../src/base/errors.ts';
+import { RULES } from '../src/feedback/diagnosis.ts';
 import { describeOptions } from '../src/policy/options.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -18,6 +19,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   options: optionsTable,
   errors: errorsTable,
   bench: benchTable,
+  hypotheses: hypothesesTable,
 };
 
 /** The text with every marked section as it should be now. Throws on a section that nobody can write. */
@@ -63,6 +65,14 @@ function optionsTable(): string {
   return table(
     ['option', 'default', 'meaning'],
     describeOptions().map((row) => [`\`${row.option}\``, row.default, row.meaning]),
+  );
+}
+
+function hypothesesTable(): string {
+  const rows = RULES.map(({ hypothesis, when }, at) => [String(at + 1), `\`${hypothesis}\``, when]);
+  return table(
+    ['order', 'hypothesis', 'evidence'],
+    [...rows, [String(rows.length + 1), '`unknown`', 'None of these.']],
   );
 }
 

@@ -73,6 +73,7 @@ function findingsOf(facts: AlertFacts, evidence: Evidence): Finding[] {
 /** Whether a finding rests on the server's own numbers. */
 function rests(finding: Finding): boolean {
   if (finding.hypothesis === 'limit-changed' || finding.hypothesis === 'other-consumer') return true;
+  if (finding.hypothesis === 'restart') return finding.before !== undefined;
   return finding.hypothesis === 'hidden-window' && (finding.left !== undefined || finding.undeclared !== undefined);
 }
 
