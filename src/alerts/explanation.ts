@@ -89,11 +89,12 @@ function whatWasSeen(facts: AlertFacts): string {
   return said.join(' ');
 }
 
-function throttles({ incident, server }: AlertFacts): string {
+function throttles({ incident, server, findings = [] }: AlertFacts): string {
+  const isLeftTold = findings.some((finding) => finding.hypothesis === 'hidden-window' && finding.left !== undefined);
   const calls = counted(incident.throttles, 'call was throttled', 'calls were throttled');
   const row = incident.inARow > 1 ? `, the ${ordinal(incident.inARow)} in a row` : '';
   const status = server.status === undefined ? '' : ` with status ${server.status}`;
-  return `${calls}${status} in this incident${row}. ${wait(server)}${left(server)}`;
+  return `${calls}${status} in this incident${row}. ${wait(server)}${isLeftTold ? '' : left(server)}`;
 }
 
 function left({ limit, remaining, resetMs }: AlertFacts['server']): string {
@@ -128,7 +129,7 @@ function whatToDo(facts: AlertFacts): string {
       return 'To do: find out why these calls do not end. Pass call.signal on to the client; give the calls a deadline or the downstream a maxRun.';
     case 'QuotaDrift':
     case 'OtherConsumer':
-      return `Nothing is to be done at once: no call was refused. ${correctTheQuota(facts)}`;
+      return `No call was refused, so nothing is urgent. ${correctTheQuota(facts)}`;
     case 'UngatedRequest':
       return `To do: send these requests through callDownstream('${facts.downstream}', ...).`;
     case 'PolicyRejected':

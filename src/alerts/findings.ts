@@ -50,10 +50,11 @@ function hiddenText({ bunch, left, undeclared }: Of<'hidden-window'>): string {
     );
   }
   if (bunch !== undefined) {
-    const before = bunch.most === 0 ? '' : `; the most before that was ${bunch.most}`;
-    const open = bunch.unanswered === 0 ? '' : `, ${bunch.unanswered} had no answer yet`;
+    const before = bunch.most === 0 ? '' : `; the most that went through before was ${bunch.most}`;
+    const refused = bunch.throttled === 1 ? '1 was refused' : `${bunch.throttled} were refused`;
+    const open = bunch.unanswered === 0 ? '' : ` and ${bunch.unanswered} had no answer yet`;
     said.push(
-      `${bunch.starts} had started within ${formatDuration(bunch.windowMs)}, of which ${bunch.throttled} were refused${open}${before}.`,
+      `${bunch.starts} had started within ${formatDuration(bunch.windowMs)}, of which ${refused}${open}${before}.`,
     );
   }
   return said.join(' ');

@@ -61,7 +61,7 @@ describe.each(BOTH)('with headers ($headers, $kind window)', ({ headers, kind })
       suggestion: { path: 'downstreams.carrier.quota', from: '60/minute', to: ['60/minute', '3/second'] },
     });
     expect(seenOf(alert)).toContain("by the server's own count, 57 of 60 were left");
-    expect(seenOf(alert)).toContain('4 had started within 1 s, of which 1 were refused');
+    expect(seenOf(alert)).toContain('4 had started within 1 s, of which 1 was refused');
     await world.close();
   });
 
