@@ -1,6 +1,7 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
  * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `bench` and `hypotheses`. `--write`
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `bench` and `codes`. `--write`
  * updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,8 @@ import { pathToFileURL } from 'node:url';
 import { type Class, parseSync } from 'oxc-parser';
 import { machineLine, type Report, summaryTable } from '../benchmarks/lib/report.ts';
 import * as errors from '../src/base/errors.ts';
+import type { ProviderCode } from '../src/feedback/code-rows.ts';
+import { PROVIDER_CODES } from '../src/feedback/codes.ts';
 import { RULES } from '../src/feedback/diagnosis.ts';
 import { describeOptions } from '../src/policy/options.ts';
 
@@ -20,6 +23,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   errors: errorsTable,
   bench: benchTable,
   hypotheses: hypothesesTable,
+  codes: codesTable,
 };
 
 /** The text with every marked section as it should be now. Throws on a section that nobody can write. */
@@ -117,6 +121,29 @@ function sentence(comment: string): string {
     .replaceAll(/^\s*\*+ ?/gm, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
+}
+
+/** More fields than this are listed under the table. */
+const MOST_FIELDS = 12;
+
+function codesTable(): string {
+  const groups = new Map<string, ProviderCode[]>();
+  for (const row of PROVIDER_CODES) {
+    const key = [row.provider, row.source, row.outcome].join('|');
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  const rows = [...groups.values()].map((group) => {
+    const { provider, outcome, at, beside = '', source } = group[0] as ProviderCode;
+    const codes = group.map(({ code, within }) => (within ? `\`...${code}...\`` : `\`${code}\``)).join(', ');
+    return [provider, outcome, codes, at.length > MOST_FIELDS ? 'those below' : quoted(at), beside, source];
+  });
+  const many = PROVIDER_CODES.find(({ at }) => at.length > MOST_FIELDS)?.at ?? [];
+  const head = ['provider', 'means', 'codes', 'in', 'beside it', 'source'];
+  return `${table(head, rows)}\n\nThe fields of what is read from any client: ${quoted(many)}.`;
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
 }
 
 function benchTable(): string {

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DeadlineExceeded, DownstreamPaused, InvalidCall } from '../src/base/errors.ts';
+import { createDispatcher } from '../src/dispatcher.ts';
 import { explain } from '../src/explain.ts';
+import { ManualClock } from '../src/testing.ts';
 
 test('our own refusals are told as they are', () => {
   const paused = new DownstreamPaused('carrier is paused', { downstream: 'carrier', retryAfterMs: 60_000 });
@@ -84,4 +86,49 @@ test('whatever is thrown, it answers', () => {
   };
   const hostile = new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom });
   expect(explain(hostile)).toMatchObject({ code: 'FAILED', retryable: false });
+});
+
+test("a downstream's refusal without a status, by its own name; a quota of a day, with its reset", () => {
+  expect(explain({ name: 'ThrottlingException', $metadata: {} }).message).toContain('(ThrottlingException)');
+  expect(explain({ code: 8, details: 'x', metadata: {} })).toMatchObject({ code: 'RATE_LIMITED', retryable: true });
+  const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '3600', 'retry-after': '1' };
+  const daily = { status: 429, headers, error: { code: 'insufficient_quota' } };
+  expect(explain(daily)).toMatchObject({ code: 'RATE_LIMITED', retryAfterMs: 3_600_000 });
+  expect(explain(daily).message).toContain('(status 429, insufficient_quota): a quota is used up that waiting');
+});
+
+describe('an error is explained as its lane has read it', () => {
+  async function rejected(error: unknown, policy: object, classify = {}): Promise<unknown> {
+    const options = { clock: new ManualClock(), alertSinks: [], env: {}, classify };
+    const { callDownstream } = createDispatcher({ downstreams: { api: policy } }, options);
+    return callDownstream('api', () => Promise.reject(error)).catch((thrown: unknown) => thrown);
+  }
+
+  test('by the statuses of its policy', async () => {
+    const forbidden = { status: 403 };
+    expect(explain(forbidden).code).toBe('FAILED');
+    expect(await rejected(forbidden, { throttleStatuses: [403] })).toBe(forbidden);
+    expect(explain(forbidden)).toMatchObject({
+      code: 'RATE_LIMITED',
+      message: expect.stringContaining('(status 403)'),
+    });
+    expect(explain({ ...forbidden }).code).toBe('FAILED');
+  });
+
+  test('by its classifier, which may also say that a 429 is none', async () => {
+    const inWords = new Error('come back in 5 s');
+    const server = { retryAfterMs: 5_000 };
+    await rejected(inWords, {}, { api: () => ({ outcome: 'throttled', server }) });
+    expect(explain(inWords)).toMatchObject({ code: 'RATE_LIMITED', retryAfterMs: 5_000 });
+    const locked = { status: 429, code: 'lock_timeout' };
+    await rejected(locked, {}, { api: () => ({ outcome: 'failed', server: { status: 429 } }) });
+    expect(explain(locked).code).toBe('FAILED');
+  });
+
+  test('in nested calls, by the lane that reads a refusal in it', async () => {
+    const forbidden = Object.freeze({ status: 403 });
+    const inner = rejected(forbidden, { throttleStatuses: [403] });
+    await rejected(await inner, {});
+    expect(explain(forbidden).code).toBe('RATE_LIMITED');
+  });
 });

@@ -5,6 +5,7 @@ import { deadline } from './deadline.ts';
 import { endings } from './endings.ts';
 import { lateness } from './lateness.ts';
 import { metrics } from './metrics.ts';
+import { recognition } from './recognition.ts';
 import { saturation } from './saturated.ts';
 import { uncontended } from './uncontended.ts';
 import { waiters } from './waiters.ts';
@@ -15,6 +16,7 @@ export const ROWS: readonly Row[] = [
   uncontended,
   deadline,
   metrics,
+  recognition,
   bystanders,
   waiters,
   ...endings,

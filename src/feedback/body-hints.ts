@@ -107,7 +107,7 @@ function durationOf(value: unknown): number | undefined {
   const seconds = asNumber(property(value, 'seconds'));
   const nanos = asNumber(property(value, 'nanos'));
   if (seconds === undefined && nanos === undefined) return undefined;
-  return bounded((seconds ?? 0) * 1_000 + (nanos ?? 0) / 1e6);
+  return bounded((seconds ?? 0) * 1_000 + Math.ceil((nanos ?? 0) / 1e6));
 }
 
 /** Shopify: how long until the bucket of points holds what the query asked for. */

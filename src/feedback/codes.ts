@@ -4,7 +4,7 @@ import { codesOf, type ProviderCode } from './code-rows.ts';
 const NAMES = ['code', 'type', 'name', 'error', 'reason', 'title', 'kind', 'id', 'Code'];
 const ERROR_NAMES = ['errorCode', 'error_code', 'errorType', 'error_type', 'error_name', 'errorName', 'errcode'];
 const ANY = [...NAMES, ...ERROR_NAMES, 'category', 'className', '.tag', 'error_summary', 'classification'];
-const AWS = ['name', 'code', 'Code', '__type', 'ErrorCode', 'errorCode', 'errorType', 'type', 'x-amzn-errortype'];
+const AWS = ['name', 'code', 'Code', '__type', 'ErrorCode', 'errorType', 'type', 'x-amzn-errortype'];
 const AZURE = ['code', 'name', 'error', 'errorCode', 'x-ms-error-code'];
 const GOOGLE = ['reason', 'status', 'code', 'errorCode', 'error_code'];
 
@@ -50,7 +50,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
       ...['userRateLimitExceeded', 'userRateLimitExceededUnreg', 'servingLimitExceeded', 'concurrentLimitExceeded'],
       ...['jobRateLimitExceeded', 'sharingRateLimitExceeded', 'RESOURCE_TEMPORARILY_EXHAUSTED'],
     ],
-    exhausted: ['dailyLimitExceeded', 'dailyLimitExceededUnreg', 'quotaExceeded'],
+    exhausted: ['dailyLimitExceeded', 'dailyLimitExceededUnreg'],
   }),
   ...codesOf(
     'Google',
@@ -69,7 +69,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ...codesOf('Firebase', 'firebase-admin error codes', ['code'], {
     throttled: [
       ...['auth/too-many-requests', 'messaging/message-rate-exceeded', 'messaging/device-message-rate-exceeded'],
-      ...['messaging/topics-message-rate-exceeded', 'functions/resource-exhausted', 'messaging/quota-exceeded'],
+      ...['messaging/topics-message-rate-exceeded', 'functions/resource-exhausted'],
     ],
     exhausted: ['auth/quota-exceeded', 'storage/quota-exceeded'],
   }),
@@ -90,17 +90,19 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
     'data.rate',
   ),
   ...codesOf('OpenAI', 'OpenAI error codes', ['code', 'type'], {
-    overloaded: ['server_is_overloaded', 'slow_down'],
-    exhausted: ['billing_hard_limit_reached', 'billing_not_active', 'access_quota_exceeded'],
+    overloaded: ['server_is_overloaded'],
+    exhausted: ['billing_hard_limit_reached', 'billing_not_active'],
   }),
   ...codesOf('LangChain', '@langchain/core AsyncCaller', ['name'], {
     throttled: ['RateLimitCapacityError'],
     exhausted: ['InsufficientQuotaError'],
   }),
-  ...codesOf('Mistral, Moonshot, ElevenLabs', 'their error references', ['code', 'type', 'status'], {
-    overloaded: ['service_tier_capacity_exceeded'],
-    exhausted: ['exceeded_current_quota_error', 'quota_exceeded'],
+  ...codesOf('Google', 'YouTube: requests of a day; BigQuery and Calendar: a quota of the project', ['reason'], {
+    exhausted: ['quotaExceeded'],
   }),
+  ...codesOf('Mistral', 'Mistral API errors', ['code', 'type'], { overloaded: ['service_tier_capacity_exceeded'] }),
+  ...codesOf('Moonshot', 'Moonshot API errors', ['code', 'type'], { exhausted: ['exceeded_current_quota_error'] }),
+  ...codesOf('ElevenLabs', 'ElevenLabs API errors', ['status'], { exhausted: ['quota_exceeded'] }),
   ...codesOf('Slack', '@slack/web-api; Slack Web API errors', ['code'], {
     throttled: ['slack_webapi_rate_limited_error'],
   }),
@@ -120,7 +122,7 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
   ...codesOf('monday.com', 'monday.com API, rate limits', ['code', 'error_code'], {
     throttled: [
       ...['ComplexityException', 'COMPLEXITY_BUDGET_EXHAUSTED', 'maxConcurrencyExceeded'],
-      ...['CONCURRENCY_LIMIT_EXCEEDED', 'IP_RATE_LIMIT_EXCEEDED', 'FIELD_MINUTE_RATE_LIMIT_EXCEEDED'],
+      'IP_RATE_LIMIT_EXCEEDED',
     ],
   }),
   ...codesOf('Airtable', 'Airtable API errors', ['error', 'type'], {

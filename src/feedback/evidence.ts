@@ -155,7 +155,7 @@ class Walk {
     for (const item of items) {
       if (typeof item !== 'object' || item === null) continue;
       if (isErrorLike(item)) this.#wrap(item);
-      else this.#push(item, depth + 1, true);
+      else this.#push(item, depth, true);
     }
   }
 
@@ -183,6 +183,7 @@ class Walk {
 
   #scalar(key: string, value: unknown, roles: ReadonlySet<Role>, { node, depth, isListed }: Visit): void {
     if (roles.has('status')) this.#status(key, value, depth);
+    // The headers of HTTP/2 hold the status too.
     if (key === ':status') this.#headers(key, node, depth);
     if (CODE_FIELDS.has(key)) {
       const row = matchCode(key, value, { node, isListed });
@@ -223,6 +224,7 @@ class Walk {
     const read = headerReader(value);
     if (read === undefined) return;
     this.evidence.readers.push(read);
+    this.#status(':status', property(value, ':status'), depth);
     if (key !== 'metadata' && depth <= 1) this.evidence.hasHeaders = true;
     const bytes = asBytes(rawHeader(value, 'grpc-status-details-bin'));
     if (bytes === undefined) return;

@@ -25,10 +25,10 @@ export function isHeaderContainer(value: unknown): value is object {
 export function headerReader(container: unknown): HeaderReader | undefined {
   if (!isHeaderContainer(container) || ArrayBuffer.isView(container)) return undefined;
   const get = methodOf(container, 'get');
-  let index: ReadonlyMap<string, string> | undefined;
+  let index: ReadonlyMap<string, string> | 'folded' | undefined;
   const indexed = (name: string): string | undefined => {
-    index ??= indexOf(container);
-    return index.get(name);
+    index ??= get === undefined && isFolded(container) ? 'folded' : indexOf(container);
+    return index === 'folded' ? ownText(container, name) : index.get(name);
   };
   const read = isExact(container, get)
     ? (name: string): string | undefined => asked(container, get, name) ?? indexed(name)
@@ -77,11 +77,11 @@ const NO_NAMES: readonly string[] = [];
 
 /** Whether the container tells what it holds; an object with a `get` and nothing else may hide all of it. */
 function isListed(container: object): boolean {
-  return Array.isArray(container) || methodOf(container, 'keys') !== undefined || iteratesEntries(container);
+  return isList(container) || methodOf(container, 'keys') !== undefined || iteratesEntries(container);
 }
 
 function eachName(container: object, get: Method | undefined, tell: (name: string) => void): void {
-  const keys = get === undefined || Array.isArray(container) ? undefined : methodOf(container, 'keys');
+  const keys = get === undefined || isList(container) ? undefined : methodOf(container, 'keys');
   if (keys === undefined) {
     if (iteratesEntries(container)) eachEntry(container, tell);
     else for (const key of attempt(() => Object.keys(container)) ?? []) tell(key);
@@ -98,6 +98,21 @@ function eachName(container: object, get: Method | undefined, tell: (name: strin
   }
 }
 
+/** A plain object whose keys are in lower case, as Node and most clients make it, needs no index. */
+function isFolded(container: object): boolean {
+  if (iteratesEntries(container)) return false;
+  for (const key of attempt(() => Object.keys(container)) ?? []) if (key.toLowerCase() !== key) return false;
+  return true;
+}
+
+function ownText(container: object, name: string): string | undefined {
+  try {
+    return Object.hasOwn(container, name) ? textOf(Reflect.get(container, name)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Every header by its lower-case name, several values joined. */
 function indexOf(container: object): ReadonlyMap<string, string> {
   const index = new Map<string, string>();
@@ -109,7 +124,7 @@ function indexOf(container: object): ReadonlyMap<string, string> {
     index.set(lower, before === undefined ? text : `${before}, ${text}`);
   };
   if (iteratesEntries(container)) eachEntry(container, add);
-  if (index.size > 0 || Array.isArray(container)) return index;
+  if (index.size > 0 || isList(container)) return index;
   for (const key of attempt(() => Object.keys(container)) ?? [])
     add(
       key,
@@ -120,7 +135,7 @@ function indexOf(container: object): ReadonlyMap<string, string> {
 
 /** An iterator itself (it has a `next`) can be walked once only: that is left to its owner. */
 function iteratesEntries(container: object): container is Iterable<unknown> {
-  if (Array.isArray(container)) return true;
+  if (isList(container)) return true;
   return methodOf(container, Symbol.iterator) !== undefined && methodOf(container, 'next') === undefined;
 }
 
@@ -144,7 +159,7 @@ function eachEntry(container: Iterable<unknown>, tell: (name: string, value: unk
 
 function tellPair(item: unknown, tell: (name: string, value: unknown) => void): void {
   if (!isHeaderContainer(item)) return;
-  if (Array.isArray(item)) {
+  if (isList(item)) {
     if (typeof item[0] === 'string') tell(item[0], item[1]);
     return;
   }
@@ -173,6 +188,11 @@ function textOf(value: unknown): string | undefined {
 function plainDigits(value: number): string {
   if (!String(value).includes('e')) return String(value);
   return Math.abs(value) < 1 ? value.toFixed(20) : BigInt(Math.trunc(value)).toString();
+}
+
+/** A proxy that was revoked throws even here. */
+function isList(value: unknown): value is unknown[] {
+  return attempt(() => Array.isArray(value)) === true;
 }
 
 function methodOf(container: object, name: string | symbol): Method | undefined {

@@ -1,5 +1,5 @@
 import { WAIT_HEADERS } from './dialects.ts';
-import { type HeaderReader, headerReader } from './headers.ts';
+import type { HeaderReader } from './headers.ts';
 import { type HeaderLimit, limitsOf } from './limits.ts';
 import { type HintContext, msUntil } from './moment.ts';
 import { hintContextOf, limitNames, type ReadingContext } from './quota-headers.ts';
@@ -23,6 +23,11 @@ const RETRY_AFTER = 'retry-after';
 export function readHint(read: HeaderReader, { wallNow }: ReadingContext): FoundHint | undefined {
   const context = hintContextOf(read, wallNow);
   return waitIn(read, context) ?? resetIn(read, context);
+}
+
+/** Only what a header made for it names, no reset of a limit: what an overloaded server says. */
+export function readWait(read: HeaderReader, { wallNow }: ReadingContext): FoundHint | undefined {
+  return waitIn(read, hintContextOf(read, wallNow));
 }
 
 function waitIn(read: HeaderReader, context: HintContext): FoundHint | undefined {
@@ -84,44 +89,4 @@ function foundIn(name: string, hint: Hint | undefined): FoundHint | undefined {
 function longer(a: FoundHint | undefined, b: FoundHint | undefined): FoundHint | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return b.retryAfterMs > a.retryAfterMs ? b : a;
-}
-
-/**
- * The wait that an outcome names: in a header, or in a `retryAfterMs` of its own (what `report()` is given).
- * Where both are there, the longer counts.
- */
-export function findHint(outcome: object, wallNow: () => number): FoundHint | undefined {
-  const places = [
-    property(outcome, 'headers'),
-    property(property(outcome, 'response'), 'headers'),
-    property(outcome, 'responseHeaders'),
-  ];
-  let header: FoundHint | undefined;
-  for (const place of places) {
-    const read = header === undefined ? headerReader(place) : undefined;
-    if (read !== undefined) header = readHint(read, { wallNow });
-  }
-  return longer(namedHint(outcome), header);
-}
-
-function namedHint(outcome: object): FoundHint | undefined {
-  const ms = property(outcome, 'retryAfterMs');
-  if (typeof ms !== 'number' || !(ms >= 0)) return undefined;
-  return { retryAfterMs: Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER), readFrom: 'retryAfterMs' };
-}
-
-/** A property of anything; a getter that throws counts as absent. */
-export function property(of: unknown, key: string): unknown {
-  if (typeof of !== 'object' || of === null) return undefined;
-  try {
-    return (of as Record<string, unknown>)[key];
-  } catch {
-    return undefined;
-  }
-}
-
-/** Only what a header made for it names. */
-export function readWait(read: HeaderReader, context: ReadingContext): FoundHint | undefined {
-  const found = readHint(read, context);
-  return found !== undefined && /retry/.test(found.readFrom) ? found : undefined;
 }

@@ -70,8 +70,11 @@ export function epochMs({ year, month, day, hour, minute, second, offset }: Civi
   return Date.UTC(year, month - 1, day, hour, minute, second) - offsetMs;
 }
 
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
 function daysOf(year: number, month: number): number {
-  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const isLeap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return isLeap ? 29 : (DAYS[month - 1] ?? 0);
 }
 
 function parseOffset(text: string | undefined): number | undefined {

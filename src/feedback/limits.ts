@@ -1,6 +1,7 @@
-import type { Field, Place } from './dialects.ts';
-import { placeOf, USED_OF_LIMIT } from './dialects.ts';
-import { decimal } from './duration-text.ts';
+import { REQUESTS } from '../base/words.ts';
+import { type Count, MOST_WINDOWS, mostCautious, parseCounts } from './counts.ts';
+import { USED_OF_LIMIT } from './dialects.ts';
+import { type Family, familiesOf, textOf } from './families.ts';
 import type { HeaderReader } from './headers.ts';
 import { type Moment, parseMoment, splitList } from './moment.ts';
 import { parsePolicies, parseRateLimit, type QuotaPolicy } from './structured.ts';
@@ -21,161 +22,97 @@ export interface HeaderLimit {
   readonly refuses?: boolean | undefined;
 }
 
-interface Said {
-  readonly name: string;
-  readonly place: Place;
-  readonly text: string;
-}
-
-/** All that the headers of one limit say. */
-class Family {
-  readonly place: Place;
-  readonly said: Said[] = [];
-
-  constructor(place: Place) {
-    this.place = place;
-  }
-
-  /** The texts of a field, the best name first. */
-  all(field: Field): readonly Said[] {
-    return this.said.filter((one) => one.place.field === field).sort((a, b) => a.place.rank - b.place.rank);
-  }
-
-  text(field: Field): string | undefined {
-    return this.said.find((one) => one.place.field === field)?.text;
-  }
-
-  has(...fields: readonly Field[]): boolean {
-    return this.said.some((one) => fields.includes(one.place.field));
-  }
-}
+const NO_POLICIES: readonly QuotaPolicy[] = [];
 
 /** Every limit that the headers of these names describe. */
 export function limitsOf(read: HeaderReader, names: readonly string[], wallNow: () => number): HeaderLimit[] {
-  const families = new Map<string, Family>();
-  const limits: HeaderLimit[] = [];
-  for (const name of names) {
-    const text = read(name)?.trim();
-    if (text === undefined || text === '') continue;
-    if (Object.hasOwn(USED_OF_LIMIT, name)) limits.push(...usedOfLimit(text, USED_OF_LIMIT[name]));
-    const place = placeOf(name);
-    if (place === undefined) continue;
-    let family = families.get(place.key);
-    if (family === undefined) families.set(place.key, (family = new Family(place)));
-    family.said.push({ name, place, text });
+  const { all, usedOfLimit } = familiesOf(names);
+  const limits: HeaderLimit[] = usedOfLimit.flatMap((name) => ofUsed(read(name), USED_OF_LIMIT[name]));
+  for (const family of all) {
+    const policyText = textOf(read, family, 'policy');
+    const policies = policyText === undefined ? NO_POLICIES : parsePolicies(policyText);
+    const whole = ofWhole(read, family, policies, wallNow);
+    const label = labelOf(read, family, policies.length > 0 ? undefined : policyText);
+    const counted = ofCounts(read, family, { policies, label, wallNow });
+    const sizes = whole.length > 0 ? policies.slice(0, 0) : unmatched(policies, counted);
+    limits.push(...whole, ...counted, ...sizes.map((policy) => sizeOf(policy, family, label)));
   }
-  if (families.size > 1) lend(families);
-  for (const family of families.values()) limits.push(...ofFamily(family, wallNow));
   return limits;
 }
 
-/** A reset or a window without a limit of its own belongs to the limits of the same prefix that have none. */
-function lend(families: Map<string, Family>): void {
-  for (const [key, plain] of families) {
-    if (!plain.place.isPlain || plain.has('limit', 'remaining', 'used', 'whole', 'policy')) continue;
-    const others = [...families.values()].filter(
-      (other) => other !== plain && other.place.prefix === plain.place.prefix && other.has('remaining', 'limit'),
-    );
-    for (const other of others) {
-      for (const field of ['reset', 'window', 'fill'] as const)
-        if (!other.has(field)) other.said.push(...plain.all(field));
-    }
-    if (others.length > 0) families.delete(key);
-  }
+interface Around {
+  readonly policies: readonly QuotaPolicy[];
+  readonly label: string | undefined;
+  readonly wallNow: () => number;
 }
 
-function ofFamily(family: Family, wallNow: () => number): HeaderLimit[] {
-  const { unit, policy: named, windowMs } = family.place;
-  const policies = family.all('policy').flatMap(({ text }) => parsePolicies(text));
-  const label = labelOf(family, policies.length === 0) ?? named;
-  const whole = family.all('whole').flatMap((said) => ofWhole(said, policies, wallNow));
-  const limits = entries(family.text('limit') ?? plainWhole(family));
-  const counts = entries(family.text('remaining'));
-  const used = counts.length > 0 ? [] : entries(family.text('used'));
-  const resets = resetsOf(family, wallNow);
-  const common = { unit, policy: label, resetName: resets.name, refuses: refuses(family.text('status')) };
-  const side = counts.length > 0 ? counts : used;
-  const windows = windowMs ?? windowOf(family, limits[0]?.value);
-  const isParallel = side.length > 1 && (limits.length === side.length || limits.length === 0);
+/** The limit, or the limits of several windows in step, of headers for `limit`, `remaining`, `reset`. */
+function ofCounts(read: HeaderReader, family: Family, { policies, label, wallNow }: Around): HeaderLimit[] {
+  const { unit, windowMs } = family.place;
+  const limits = parseCounts(textOf(read, family, 'limit') ?? plainWhole(read, family));
+  const remaining = parseCounts(textOf(read, family, 'remaining'));
+  const side = remaining.length > 0 ? remaining : parseCounts(textOf(read, family, 'used'));
+  const resets = resetsOf(read, family, wallNow);
+  const window = windowMs ?? windowOf(read, family, limits[0]?.value);
+  const isInStep = side.length > 1 && (limits.length === side.length || limits.length === 0);
+  const common: Common = {
+    unit,
+    policy: label,
+    resetName: resets.name,
+    refuses: refuses(textOf(read, family, 'status')),
+  };
   const found: HeaderLimit[] = [];
-  for (let at = 0; at < (isParallel ? side.length : 1); at++) {
+  for (let at = 0; at < (isInStep ? side.length : 1); at++) {
     const limit = limits[at];
-    const count = isParallel ? side[at] : least(side, counts.length > 0);
-    const reset = isParallel && resets.moments.length > 1 ? resets.moments[at] : latest(resets.moments, wallNow);
-    const window =
-      windows ?? limit?.windowMs ?? count?.windowMs ?? windowIn(isParallel ? at : undefined, limit, limits, policies);
-    found.push({ ...common, ...numbers(limit, count, counts.length > 0), reset, windowMs: window });
+    // Of several windows, one of size 0 is how some say that this one is not limited.
+    if (isInStep && limit?.value === 0) continue;
+    const count = isInStep ? side[at] : mostCautious(side, remaining.length > 0);
+    const listed = isInStep ? policies[at]?.windowMs : windowListed(limit, limits, policies);
+    const reset = isInStep && resets.moments.length > 1 ? resets.moments[at] : latest(resets.moments, wallNow);
+    const length = window ?? limit?.windowMs ?? count?.windowMs ?? listed;
+    const one = counted(
+      limit?.value,
+      { count: count?.value, isRemaining: remaining.length > 0, reset, length },
+      common,
+    );
+    if (one !== undefined) found.push(one);
   }
-  const rest = whole.length > 0 ? [] : others(isParallel ? [] : limits.slice(1), policies, found);
-  return [...whole, ...found.filter(saysSomething), ...rest.map((one) => ({ unit, policy: label, ...one }))];
+  if (!isInStep && limits.length > 1) found.push(...otherSizes(limits, found[0], common));
+  return found;
 }
 
-function saysSomething(limit: HeaderLimit): boolean {
-  return limit.limit !== undefined || limit.remaining !== undefined || limit.reset !== undefined;
+/** What the limits of one family share. */
+type Common = Pick<HeaderLimit, 'unit' | 'policy' | 'resetName' | 'refuses'>;
+
+interface Rest {
+  readonly count: Count['value'];
+  readonly isRemaining: boolean;
+  readonly reset: Moment | undefined;
+  readonly length: number | undefined;
 }
 
 /** A limit of 0 is how some say that there is none; -1 is how some say that they do not know. */
-function numbers(limit: Entry | undefined, count: Entry | undefined, isRemaining: boolean): Partial<HeaderLimit> {
-  const most = limit?.value;
-  const isUnknown = most === 'unknown' || count?.value === 'unknown';
-  if (most === 0) return { isUnknown: true };
-  const known = typeof most === 'number' ? most : undefined;
-  const value = typeof count?.value === 'number' ? count.value : undefined;
-  const left =
-    isRemaining || value === undefined ? value : known === undefined ? undefined : Math.max(0, known - value);
-  return { limit: known, remaining: left, isUnknown };
-}
-
-interface Entry {
-  readonly value: number | 'unknown' | undefined;
-  readonly windowMs?: number | undefined;
-}
-
-const ENTRY = /^(?:name=[^,;]*, ?)?([+-]?[\d.]+)(?: ?(?:;|:|\/) ?(.*))?$/;
-const NAMED = /^name=/;
-const WINDOW_PARAMETER = /(?:^|;) ?(?:w|window) ?= ?(\d+)(?:;|$)/;
-
-/** `100`, `100, 100;w=60`, `10, 1000`, `100:60` (seconds), `name=default,100;`. */
-function entries(text: string | undefined): readonly Entry[] {
-  if (text === undefined) return [];
-  const parts = NAMED.test(text) ? text.split(';').filter((part) => part.trim() !== '') : splitList(text);
-  return parts.slice(0, MOST_ENTRIES).map((part) => entry(part.trim()));
-}
-
-/** Nobody has more windows than that. */
-const MOST_ENTRIES = 16;
-
-function entry(text: string): Entry {
-  const match = ENTRY.exec(text);
-  if (match === null) return { value: undefined };
-  const value = amount(match[1] ?? '');
-  const more = match[2];
-  if (more === undefined || more === '') return { value };
-  const parameter = WINDOW_PARAMETER.exec(more);
-  if (parameter !== null) return { value, windowMs: Number(parameter[1]) * 1_000 || undefined };
-  if (text.includes(':') && /^\d+$/.test(more)) return { value, windowMs: Number(more) * 1_000 || undefined };
-  // What follows a semicolon is a comment of the server's; anything else makes the number another one.
-  return { value: text.includes(';') ? value : undefined };
-}
-
-/** -1 is how some say that they do not know; further below, more was used than there was. */
-function amount(text: string): number | 'unknown' | undefined {
-  if (text.startsWith('-')) {
-    const over = decimal(text.slice(1), 0);
-    return over === undefined ? undefined : over <= 1 ? 'unknown' : 0;
-  }
-  if (!/^\d+(?:\.\d*)?$/.test(text)) return undefined;
-  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
-}
-
-/** Of several counts without limits to match, the most cautious. */
-function least(side: readonly Entry[], isRemaining: boolean): Entry | undefined {
-  const known = side.filter((one): one is Entry & { value: number } => typeof one.value === 'number');
-  if (known.length === 0) return side[0];
-  return known.reduce((best, one) => {
-    const isMoreCautious = isRemaining ? one.value < best.value : one.value > best.value;
-    return isMoreCautious ? one : best;
-  });
+function counted(
+  most: Count['value'],
+  { count, isRemaining, reset, length }: Rest,
+  common: Common,
+): HeaderLimit | undefined {
+  const limit = typeof most === 'number' && most > 0 ? most : undefined;
+  let remaining = typeof count === 'number' && most !== 0 ? count : undefined;
+  if (!isRemaining && remaining !== undefined)
+    remaining = limit === undefined ? undefined : Math.max(0, limit - remaining);
+  if (limit === undefined && remaining === undefined && reset === undefined) return undefined;
+  return {
+    limit,
+    remaining,
+    reset,
+    resetName: common.resetName,
+    windowMs: length,
+    unit: common.unit,
+    policy: common.policy,
+    isUnknown: most === 0 || most === 'unknown' || count === 'unknown',
+    refuses: common.refuses,
+  };
 }
 
 interface Resets {
@@ -183,74 +120,80 @@ interface Resets {
   readonly moments: readonly (Moment | undefined)[];
 }
 
+const NO_RESETS: Resets = { moments: [] };
+
 /** The first header of the family that can be read. */
-function resetsOf(family: Family, wallNow: () => number): Resets {
-  for (const { name, place, text } of family.all('reset')) {
-    const moments = splitList(text)
-      .slice(0, MOST_ENTRIES)
-      .map((part) => parseMoment(part, place.unitMs, wallNow));
+function resetsOf(read: HeaderReader, family: Family, wallNow: () => number): Resets {
+  for (const { name, place } of family.members.reset ?? []) {
+    const text = read(name);
+    if (text === undefined) continue;
+    const parts = splitList(text);
+    const moments = parts.slice(0, MOST_WINDOWS).map((part) => parseMoment(part, place.unitMs, wallNow));
     if (moments.some((moment) => moment !== undefined)) return { name, moments };
   }
-  return { moments: [] };
+  return NO_RESETS;
 }
 
 function latest(moments: readonly (Moment | undefined)[], wallNow: () => number): Moment | undefined {
   if (moments.length < 2) return moments[0];
   const now = wallNow();
-  const known = moments.filter((moment) => moment !== undefined);
-  const of = (moment: Moment): number => ('in' in moment ? moment.in : moment.at - now);
-  return known.reduce<Moment | undefined>(
-    (best, one) => (best === undefined || of(one) > of(best) ? one : best),
-    undefined,
-  );
+  const leftOf = (moment: Moment): number => ('in' in moment ? moment.in : moment.at - now);
+  let best: Moment | undefined;
+  for (const one of moments) if (one !== undefined && (best === undefined || leftOf(one) > leftOf(best))) best = one;
+  return best;
 }
 
 /** An interval beside the limit; where a bucket is refilled bit by bit, what it takes to fill it. */
-function windowOf(family: Family, limit: Entry['value']): number | undefined {
-  const said = family.all('window')[0];
-  if (said === undefined) return undefined;
-  const moment = parseMoment(said.text, said.place.unitMs, () => 0);
+function windowOf(read: HeaderReader, family: Family, limit: Count['value']): number | undefined {
+  const member = family.members.window?.[0];
+  const text = member === undefined ? undefined : read(member.name);
+  const moment = text === undefined ? undefined : parseMoment(text, member?.place.unitMs ?? 1_000, () => 0);
   if (moment === undefined || !('in' in moment) || moment.in === 0) return undefined;
-  const fill = entries(family.text('fill'))[0]?.value;
-  if (typeof fill !== 'number' || typeof limit !== 'number' || fill === 0) return moment.in;
-  return Math.min(Math.ceil((moment.in * limit) / fill), Number.MAX_SAFE_INTEGER);
+  const fill = parseCounts(textOf(read, family, 'fill'))[0]?.value;
+  if (typeof fill !== 'number' || typeof limit !== 'number' || !(fill > 0)) return moment.in;
+  return Math.min(Math.ceil((moment.in * limit) / fill), Number.MAX_SAFE_INTEGER) || undefined;
 }
 
-function windowIn(
-  at: number | undefined,
-  limit: Entry | undefined,
-  limits: readonly Entry[],
+function windowListed(
+  limit: Count | undefined,
+  limits: readonly Count[],
   policies: readonly QuotaPolicy[],
 ): number | undefined {
-  if (at !== undefined) return policies[at]?.windowMs;
-  const listed = limits.find(
-    (other) => other !== limit && other.value === limit?.value && other.windowMs !== undefined,
-  );
-  return listed?.windowMs ?? policies.find((policy) => policy.limit === limit?.value)?.windowMs;
+  if (limits.length < 2 && policies.length === 0) return undefined;
+  const isAlike = (other: Count): boolean => other.value === limit?.value && other.windowMs !== undefined;
+  return limits.find(isAlike)?.windowMs ?? policies.find((policy) => policy.limit === limit?.value)?.windowMs;
 }
 
-/** Further windows of the same limit, of which only the size is known. */
-function others(
-  listed: readonly Entry[],
-  policies: readonly QuotaPolicy[],
-  found: readonly HeaderLimit[],
-): Pick<HeaderLimit, 'limit' | 'windowMs' | 'policy'>[] {
-  const sizes = [
-    ...listed.flatMap(({ value, windowMs }) => (typeof value === 'number' ? [{ limit: value, windowMs }] : [])),
-    ...policies.map(({ limit, windowMs, policy, unit }) => ({
-      limit,
-      windowMs,
-      ...(policy === undefined ? {} : { policy }),
-      ...(unit === undefined ? {} : { unit }),
-    })),
-  ];
-  const isKnown = (one: { limit?: number | undefined; windowMs?: number | undefined }): boolean =>
-    found.some(({ limit, windowMs }) => limit === one.limit && windowMs === one.windowMs);
-  return sizes.filter(({ windowMs }) => windowMs !== undefined).filter((one) => !isKnown(one));
+/** `100, 100;w=60, 10000;w=86400`: of windows beyond the one that is counted only the size is known. */
+function otherSizes(limits: readonly Count[], first: HeaderLimit | undefined, common: Common): HeaderLimit[] {
+  return limits.slice(1).flatMap(({ value, windowMs }) => {
+    const isKnown = windowMs === undefined || (first?.limit === value && first?.windowMs === windowMs);
+    return typeof value !== 'number' || isKnown
+      ? []
+      : [{ unit: common.unit, policy: common.policy, limit: value, windowMs }];
+  });
+}
+
+function unmatched(policies: readonly QuotaPolicy[], counted: readonly HeaderLimit[]): readonly QuotaPolicy[] {
+  return policies.filter(
+    ({ limit, windowMs }) => !counted.some((one) => one.limit === limit && one.windowMs === windowMs),
+  );
+}
+
+function sizeOf({ limit, windowMs, unit, policy }: QuotaPolicy, family: Family, label?: string): HeaderLimit {
+  return { limit, windowMs, unit: unit ?? family.place.unit, policy: policy ?? label };
 }
 
 /** `RateLimit` and its relatives: the value holds everything. */
-function ofWhole({ name, place, text }: Said, policies: readonly QuotaPolicy[], wallNow: () => number): HeaderLimit[] {
+function ofWhole(
+  read: HeaderReader,
+  family: Family,
+  policies: readonly QuotaPolicy[],
+  wallNow: () => number,
+): HeaderLimit[] {
+  const resetName = family.members.whole?.[0]?.name;
+  const text = textOf(read, family, 'whole');
+  if (text === undefined) return [];
   const matched = new Set<QuotaPolicy>();
   const limits = parseRateLimit(text).map((said): HeaderLimit => {
     const policy = policies.find(
@@ -259,49 +202,46 @@ function ofWhole({ name, place, text }: Said, policies: readonly QuotaPolicy[], 
         (one.partition === undefined || said.partition === undefined || one.partition === said.partition),
     );
     if (policy !== undefined) matched.add(policy);
-    const reset = said.reset === undefined ? undefined : parseMoment(said.reset, 1_000, wallNow);
     return {
       limit: said.limit ?? policy?.limit,
       remaining: said.remaining,
-      reset,
-      resetName: name,
+      reset: said.reset === undefined ? undefined : parseMoment(said.reset, 1_000, wallNow),
+      resetName,
       windowMs: policy?.windowMs,
-      unit: policy?.unit ?? place.unit,
-      policy: said.policy ?? place.policy,
+      unit: policy?.unit ?? family.place.unit,
+      policy: said.policy ?? family.place.policy,
     };
   });
-  if (limits.length === 0) return [];
+  if (limits.length === 0) return limits;
   const rest = policies.filter((policy) => !matched.has(policy));
-  return [
-    ...limits,
-    ...rest.map(({ limit, windowMs, unit, policy }) => ({ limit, windowMs, unit: unit ?? place.unit, policy })),
-  ];
+  return [...limits, ...rest.map((policy) => sizeOf(policy, family))];
 }
 
 /** `X-Rate-Limit: 700`: a number alone is the limit, where the name says nothing else. */
-function plainWhole(family: Family): string | undefined {
-  const text = family.place.isPlain ? family.text('whole') : undefined;
+function plainWhole(read: HeaderReader, family: Family): string | undefined {
+  const text = family.place.isPlain ? textOf(read, family, 'whole') : undefined;
   return text !== undefined && /^[\d:, ]+$/.test(text) ? text : undefined;
 }
 
-const USED = /^(?:([\w-]+)=)?(\d+)\/(\d+)$/;
+const USED = /^(?:([\w-]+)=)?(\d{1,15})\/(\d{1,15})$/;
 
-function usedOfLimit(text: string, windowMs: number | undefined): HeaderLimit[] {
-  return splitList(text).flatMap((part) => {
+function ofUsed(text: string | undefined, windowMs: number | undefined): HeaderLimit[] {
+  return splitList(text ?? '').flatMap((part) => {
     const match = USED.exec(part);
     const limit = Number(match?.[3] ?? 0);
     if (match === null || !(limit > 0)) return [];
     const remaining = Math.max(0, limit - Number(match[2]));
-    return [{ limit, remaining, windowMs, unit: 'requests', policy: match[1] }];
+    return [{ limit, remaining, windowMs, unit: REQUESTS, policy: match[1] }];
   });
 }
 
-function labelOf(family: Family, mayBePolicy: boolean): string | undefined {
-  const label = family.text('label') ?? (mayBePolicy ? family.text('policy') : undefined);
-  return label !== undefined && /^[\w .:/-]+$/.test(label) ? label : undefined;
+function labelOf(read: HeaderReader, family: Family, policyText: string | undefined): string | undefined {
+  const label = textOf(read, family, 'label') ?? policyText;
+  return label !== undefined && /^[\w .:/-]+$/.test(label) ? label : family.place.policy;
 }
 
 function refuses(status: string | undefined): boolean | undefined {
   if (status === undefined) return undefined;
-  return /^allowed/.test(status) ? false : status === 'rejected' ? true : undefined;
+  if (status === 'rejected') return true;
+  return status.startsWith('allowed') ? false : undefined;
 }

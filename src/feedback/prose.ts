@@ -25,7 +25,7 @@ const AMOUNT =
   '(\\d+(?:\\.\\d+)?)\\s*(milliseconds?|millis|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)\\b';
 const PART = new RegExp(AMOUNT.replace('\\b', '(?![a-z])'), 'gi');
 const SPAN = new RegExp(`(?:${AMOUNT.replace('\\b', '(?![a-z])')}[\\s,]*(?:and\\s+)?)+`, 'i');
-const CUE = /(?:retry|try|again|wait|available|resets?|back)\b/i;
+const CUE = /(?<![a-z])(?:retry|try|again|wait|available|resets?|back)(?![a-z])/i;
 const BARE = /retry[\s_-]?after(?:[\s_-]?(ms|seconds?|secs?))?["']?\s*[:=]?\s*(\d+(?:\.\d+)?)/i;
 
 /** The refusal that a text states, with the wait that it names; `undefined` where it states none. */

@@ -1,4 +1,5 @@
 import type { QuotaReading } from '../base/verdict.ts';
+import { REQUESTS } from '../base/words.ts';
 import { KNOWN_LIMIT_NAMES } from './dialects.ts';
 import type { HeaderReader } from './headers.ts';
 import { type HeaderLimit, limitsOf } from './limits.ts';
@@ -52,19 +53,22 @@ function isKept(age: string | undefined): boolean {
 function readingOf(limit: HeaderLimit, context: HintContext): QuotaReading | undefined {
   const { remaining, windowMs } = limit;
   if (limit.unit === CONCURRENT) return undefined;
-  const isKnown = limit.limit !== undefined || remaining !== undefined;
-  if (!isKnown && (limit.isUnknown || limit.reset === undefined)) return undefined;
-  const policy = named(limit.policy);
-  return {
-    // Less than one call per window is a rate in another guise: no number of permits.
-    ...(limit.limit !== undefined && limit.limit >= 1 ? { limit: limit.limit } : {}),
-    ...(remaining === undefined ? {} : { remaining }),
-    ...(limit.reset === undefined ? {} : { resetMs: Math.max(0, msUntil(limit.reset, context)) }),
-    ...(windowMs === undefined ? {} : { windowMs }),
-    unit: named(limit.unit)?.toLowerCase() ?? 'unknown',
-    ...(policy === undefined ? {} : { policy }),
-  };
+  // Less than one call per window is a rate in another guise: no number of permits.
+  const most = limit.limit !== undefined && limit.limit >= 1 ? limit.limit : undefined;
+  const saysNothing = most === undefined && remaining === undefined;
+  if (saysNothing && (limit.isUnknown || limit.reset === undefined)) return undefined;
+  const reading: Mutable<QuotaReading> = {};
+  if (most !== undefined) reading.limit = most;
+  if (remaining !== undefined) reading.remaining = remaining;
+  if (limit.reset !== undefined) reading.resetMs = Math.max(0, msUntil(limit.reset, context));
+  if (windowMs !== undefined) reading.windowMs = windowMs;
+  reading.unit = limit.unit === REQUESTS ? REQUESTS : (named(limit.unit)?.toLowerCase() ?? 'unknown');
+  const policy = limit.policy === undefined ? undefined : named(limit.policy);
+  if (policy !== undefined) reading.policy = policy;
+  return reading;
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The server's own word, in characters that may go anywhere. */
 function named(text: string | undefined): string | undefined {

@@ -83,6 +83,9 @@ interface Returned {
   /** The headers of an answer as HTTP/2 has them. */
   readonly ':status'?: unknown;
   readonly isError?: unknown;
+  readonly type?: unknown;
+  readonly jsonrpc?: unknown;
+  readonly error?: unknown;
   readonly response?: unknown;
   readonly errors?: unknown;
   readonly data?: unknown;
@@ -90,15 +93,16 @@ interface Returned {
 
 /**
  * What a returned object means. Only what has a status and headers (or the `retryAfterMs` of a report)
- * is an answer of a downstream, and only MCP marks a failure otherwise; all else is data, whatever it says.
+ * is an answer of a downstream, and MCP, JSON-RPC and events of streams mark a failure otherwise; all else is data, whatever it says.
  */
 export function recogniseReturned(value: object, how: Recognition): Verdict {
   const fields = value as Returned;
   let status = asStatus(fields.status);
   if (status === undefined) status = asStatus(fields.statusCode ?? fields[':status']);
-  // Nearly every value ends here: keep it to four property reads.
+  // Nearly every value ends here: keep it to a few property reads.
   if (status === undefined) {
     if (fields.isError === true) return recogniseTool(value, how) ?? SUCCESS;
+    if (fields.type === 'error' || fields.jsonrpc !== undefined) return recogniseEvent(value, fields, how) ?? SUCCESS;
     const { response } = fields;
     if (typeof response !== 'object' || response === null) return SUCCESS;
     return withQuotas(SUCCESS, quotasIn(property(response, 'headers'), how));
@@ -112,6 +116,15 @@ export function recogniseReturned(value: object, how: Recognition): Verdict {
   const refusal = refusalOf(gather(value), how);
   if (refusal !== undefined) return refusal;
   return withQuotas(status >= 500 ? { outcome: 'failed', server: { status } } : SUCCESS, quotasIn(container, how));
+}
+
+/** An event of a stream that carries an error, or a message of JSON-RPC that does. */
+function recogniseEvent(value: object, { type, error }: Returned, how: Recognition): Verdict | undefined {
+  if (type !== 'error') {
+    const seeds = failureIn(value);
+    return seeds === undefined ? undefined : refusalOf(gather(...seeds), how);
+  }
+  return typeof error === 'object' && error !== null ? readError(error, how, { left: MOST_ERRORS }).refusal : undefined;
 }
 
 /** What an answer that is a success by its status says of itself in a body that its client has parsed. */

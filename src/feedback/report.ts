@@ -24,7 +24,12 @@ export function judgeReport(judge: Judge, outcome: unknown, how: { readonly wall
   const asThrown = judge(outcome, true);
   if (isRefusal(asThrown)) return asThrown;
   if (status !== undefined) return verdict;
-  return headersAlone(outcome, how) ?? headersAlone(property(outcome, 'headers'), how) ?? waitAlone(outcome) ?? verdict;
+  try {
+    const alone = headersAlone(outcome, how) ?? headersAlone(property(outcome, 'headers'), how);
+    return alone ?? waitAlone(outcome) ?? verdict;
+  } catch {
+    return verdict;
+  }
 }
 
 function statusOf(outcome: object): number | undefined {

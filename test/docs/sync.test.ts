@@ -31,6 +31,10 @@ describe('what is written', () => {
     expect(section('errors').split('\n')).toHaveLength(6 + 9);
   });
 
+  test('every code, with what it means and where', () => {
+    expect(section('codes')).toContain('| Twilio | throttled | `20429` | `code` | moreInfo or more_info |');
+  });
+
   test('columns have one width, or the formatter would have another opinion of the file', () => {
     const widths = (row: string) => row.split(/(?<!\\)\|/).map((cell) => cell.length);
     const rows = written('options')
