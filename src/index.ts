@@ -31,6 +31,7 @@ export type { HoldState, PolicyChange } from './base/plan.ts';
 export type {
   ClassSnapshot,
   DownstreamSnapshot,
+  HeardSnapshot,
   LaneTotals,
   QuotaSnapshot,
   Snapshot,

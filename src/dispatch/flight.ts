@@ -64,6 +64,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     const { bus } = ports;
     call.isTold = waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits;
     if (call.isTold) tell(ports, name, 'started', id, request, waitedMs ?? 0);
+    if (gate.caps.until > now) this.#lane.heard.startedOne();
     return call;
   }
 
@@ -117,7 +118,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     }
     const { heard } = this.#lane;
     if (verdict.outcome === 'throttled') heard.witness.throttled(call.startNumber);
-    if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call.startNumber);
+    if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call.startNumber, verdict.outcome);
     incidents.learn(verdict, call.epoch, request.tool, request.runId);
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)
       this.#lane.pump(isTimed ? now : undefined);

@@ -9,7 +9,7 @@ import { isPaused } from './core.ts';
 import { Endings } from './endings.ts';
 import { Entering } from './entering.ts';
 import { Flight, type FlightHost } from './flight.ts';
-import { Heard } from './heard.ts';
+import { Heard, type HeardHost } from './heard.ts';
 import { HoldNews } from './hold-news.ts';
 import { type IncidentHost, Incidents } from './incidents.ts';
 import { Line, NESTED_RANK } from './line.ts';
@@ -23,7 +23,7 @@ import type { Waiter } from './waiter.ts';
 import { Watch } from './watch.ts';
 
 /** One downstream's line (per account, where accounts are named): its pieces, and what an operator does to it. */
-export class Lane implements FlightHost, IncidentHost {
+export class Lane implements FlightHost, IncidentHost, HeardHost {
   readonly name: string;
   readonly ports: LanePorts;
   readonly gate: Gate;
@@ -91,7 +91,7 @@ export class Lane implements FlightHost, IncidentHost {
   report(verdict: Verdict, startedAt: number | undefined): void {
     const { clock } = this.ports;
     const at = startedAt === undefined ? undefined : this.readNow() - (clock.wallNow() - startedAt);
-    if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined);
+    if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined, verdict.outcome);
     this.incidents.learn(verdict, at === undefined ? undefined : this.incidents.epochAt(at));
     this.#pump();
   }
@@ -132,7 +132,8 @@ export class Lane implements FlightHost, IncidentHost {
     const lane = gate.time.at(now);
     const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
     const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);
-    const isCalm = isRested && !gate.isHeld(now) && !gate.isLedgerInForce(now) && incidents.inARow === 0;
+    const isCalm =
+      isRested && !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= gate.caps.until && incidents.inARow === 0;
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }
 

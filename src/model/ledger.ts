@@ -79,6 +79,15 @@ export class Ledger {
     if (i >= cursor.tail && i < cursor.head) cursor.sum += permits;
   }
 
+  /** What the last `count` starts took of bucket `index`; where starts are kept in pairs, at least that. */
+  lastTaken(index: number, count: number): number {
+    let sum = 0;
+    for (let i = Math.max(this.#tail, this.#head - count); i < this.#head; i++) {
+      sum += this.#rows[this.#row(i) + COSTS + index]!;
+    }
+    return sum;
+  }
+
   /** Starts in (now - windowMs, now]. */
   starts(windowMs: number, now: number): number {
     let i = this.#firstFrom(now - windowMs);

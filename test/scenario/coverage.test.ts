@@ -6,6 +6,7 @@ const SCENARIOS: Readonly<Record<string, readonly number[]>> = {
   'quota arithmetic and windows': [1, 2, 3, 4, 6, 7, 8, 10, 12, 13, 14, 15, 17],
   'clocks, timers and runtimes': [18, 20, 21, 22, 23, 24, 25],
   'RateLimit headers and classification': [43, 48, 49, 50],
+  "the server's counters": [44, 46],
   'abort and cancellation': [67, 68, 70, 71, 73, 75, 77],
   deadlines: [78, 79, 80, 82],
   'queue, weights, priorities and concurrency': [
