@@ -73,7 +73,7 @@ export class Witness {
 
   #moveOn(startNumber: number | undefined): OwnUse {
     const { gate, ports, running } = this.#host;
-    this.#use ??= new OwnUse(gate);
+    this.#use ??= new OwnUse(gate, ports.bornAt);
     this.#use.moveOn(ports.clock.now(), startNumber, running.inFlight);
     return this.#use;
   }

@@ -15,6 +15,8 @@ const SAME_ANSWER_MS = 5;
 /** For so much of a window, and in so many answers, a reset must stand still to be believed the window's end. */
 const STEADY_SHARE = 0.05;
 const STEADY_ANSWERS = 3;
+/** So little of a limit is as good as nothing. */
+const NEXT_TO_NOTHING = 0.05;
 /** A reset that was unusually long, after a refusal perhaps, says nothing of the window an hour later. */
 const FORGOTTEN_MS = 3_600_000;
 /** A limit of a window that is not told is another limit's if it is so many times larger or smaller. */
@@ -46,6 +48,7 @@ export class Counter {
   #steadyAnswers = 0;
   /** When it was heard of first since it has been about a declared quota, and what others had used by then. */
   #firstAt: number | undefined;
+  #usedFrom = 0;
   #before = 0;
   readonly #drain = new Drain();
   readonly #filling = new Filling();
@@ -110,10 +113,7 @@ export class Counter {
     const { remaining } = this.#said;
     const limit = this.#roomOf(quota);
     if (limit === undefined || remaining === undefined || this.unit !== REQUESTS) return false;
-    if (this.#firstAt === undefined) {
-      this.#firstAt = use.now;
-      this.#before = Math.max(0, limit - remaining - use.since(use.now - quota.windowMs));
-    }
+    if (this.#firstAt === undefined) this.#begin(limit - remaining, quota.windowMs, use);
     if (this.#others === undefined || this.#othersWindowMs !== quota.windowMs) {
       this.#others = new Others(quota.windowMs);
       this.#othersWindowMs = quota.windowMs;
@@ -124,6 +124,17 @@ export class Counter {
     this.#filling.hear(used, this.#said.resetMs, msPerPermit);
     this.#drain.hear(used, 1 / msPerPermit, use);
     return this.#others.hear(limit, remaining, use, allowed);
+  }
+
+  /** It is heard of first: what of it was used before, as far as that can be told. */
+  #begin(used: number, windowMs: number, use: OwnUse): void {
+    const { resetMs } = this.#said;
+    const began = resetMs === undefined ? Number.NEGATIVE_INFINITY : use.now + resetMs - windowMs;
+    // A window that began after this process holds nothing from before it.
+    const isAllSince = began >= use.bornAt;
+    this.#firstAt = use.now;
+    this.#usedFrom = isAllSince ? Math.min(began, use.now) : use.now;
+    this.#before = isAllSince ? 0 : Math.max(0, used - use.since(use.now - windowMs));
   }
 
   #notePeak(used: number, windowMs: number, use: OwnUse): void {
@@ -164,8 +175,8 @@ export class Counter {
     const firstAt = this.#firstAt ?? use.now;
     const ours = use.since(began);
     const isBeforeUs = began < firstAt && firstAt > use.now - quota.windowMs;
-    // Where nothing was used when it was first heard of, all of it was used since.
-    const from = isBeforeUs && this.#before < 1 ? firstAt : began;
+    // Where next to nothing was used when it was first heard of, all of it was used since.
+    const from = isBeforeUs && this.#before <= room * NEXT_TO_NOTHING ? this.#usedFrom : began;
     return {
       ...told,
       quota: index,

@@ -17,14 +17,17 @@ export class OwnUse {
   taken = 0;
   /** Of these, at most so many were without an answer. */
   unanswered = 0;
+  readonly bornAt: number;
   readonly #gate: Gate;
   /** Start numbers, rising. */
   readonly #refused: number[] = [];
   /** The most permits that one start took. */
   #most = 1;
 
-  constructor(gate: Gate) {
+  /** `bornAt`: when this process began to use anything. */
+  constructor(gate: Gate, bornAt: number) {
     this.#gate = gate;
+    this.bornAt = bornAt;
   }
 
   /** An answer was heard. */

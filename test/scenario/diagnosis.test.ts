@@ -2,19 +2,27 @@ import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../src/base/alert.ts';
 import type { DownstreamPolicyInput } from '../../src/policy/input.ts';
 import { resolvePolicy } from '../../src/policy/resolve.ts';
+import type { FakeQuota } from '../../src/testing.ts';
 import { applied, Diagnosed } from '../support/diagnosed.ts';
 
 const MINUTE = 60_000;
 const SIXTY: DownstreamPolicyInput = { quota: '60/minute' };
 const limit = (of: number, more: object = {}) => ({ limit: of, windowMs: MINUTE, ...more });
 const seenOf = (alert: Alert): string => alert.explanation.split('\n')[1] ?? '';
-const FORMS = ['ietf', 'x-ratelimit'] as const;
-const KINDS = ['sliding', 'fixed'] as const;
-const BOTH = FORMS.flatMap((headers) => KINDS.map((kind) => ({ headers, kind })));
+/** Who stops at a count of 0 is refused only where headers name no reset, or come with refusals alone. */
+const countOnly = ([quota]: readonly FakeQuota[]): Record<string, string> => ({
+  'x-ratelimit-limit': String(quota!.limit),
+  'x-ratelimit-remaining': String(quota!.remaining),
+});
+const WAYS = (['sliding', 'fixed'] as const).flatMap((kind) => [
+  { kind, form: 'ietf', headers: 'ietf', tells: 'refusals' } as const,
+  { kind, form: 'x-ratelimit', headers: 'x-ratelimit', tells: 'refusals' } as const,
+  { kind, form: 'counts without a reset', headers: countOnly, tells: 'always' } as const,
+]);
 
-describe.each(BOTH)('with headers ($headers, $kind window)', ({ headers, kind }) => {
+describe.each(WAYS)('with headers ($form, $tells, $kind window)', ({ headers, kind, tells }) => {
   test('a true limit of 40 where 60 are declared', async () => {
-    const world = new Diagnosed(SIXTY, limit(40, { headers, kind }));
+    const world = new Diagnosed(SIXTY, limit(40, { headers, kind }), { tells });
     await world.run(500, MINUTE, { until: 'QuotaModelWrong' });
     const alert = world.first('QuotaModelWrong');
     expect(alert).toMatchObject({
@@ -29,7 +37,7 @@ describe.each(BOTH)('with headers ($headers, $kind window)', ({ headers, kind })
   });
 
   test.each([0, 500, 1_500])('another consumer takes half (%i ms after we began)', async (phaseMs) => {
-    const world = new Diagnosed(SIXTY, limit(60, { headers, kind }));
+    const world = new Diagnosed(SIXTY, limit(60, { headers, kind }), { tells });
     world.server.addConsumer({ name: 'nightly sync', everyMs: 2_000, phaseMs });
     await world.run(500, 2 * MINUTE, { until: 'QuotaModelWrong' });
     const alert = world.first('QuotaModelWrong');
@@ -53,7 +61,7 @@ describe.each(BOTH)('with headers ($headers, $kind window)', ({ headers, kind })
 
   test('a hidden limit per second', async () => {
     const limits = [limit(60, { kind }), { limit: 3, windowMs: 1_000, isHidden: true }];
-    const world = new Diagnosed(SIXTY, { limits, headers });
+    const world = new Diagnosed(SIXTY, { limits, headers }, { tells });
     await world.run(20_000, MINUTE, { batch: 6, until: 'QuotaModelWrong' });
     const alert = world.first('QuotaModelWrong');
     expect(alert).toMatchObject({
@@ -66,7 +74,7 @@ describe.each(BOTH)('with headers ($headers, $kind window)', ({ headers, kind })
   });
 
   test('a limit that changes at noon', async () => {
-    const world = new Diagnosed(SIXTY, limit(60, { headers, kind }));
+    const world = new Diagnosed(SIXTY, limit(60, { headers, kind }), { tells });
     const noonMs = 5 * MINUTE + 20_000;
     world.server.setLimit(40, { atMs: noonMs });
     await world.run(1_000, noonMs - 1_000);
@@ -82,7 +90,7 @@ describe.each(BOTH)('with headers ($headers, $kind window)', ({ headers, kind })
   });
 
   test('a restart: a full bucket meets a used one', async () => {
-    const world = new Diagnosed(SIXTY, limit(60, { headers, kind }));
+    const world = new Diagnosed(SIXTY, limit(60, { headers, kind }), { tells });
     for (let n = 0; n < 50; n++) world.server.call('the process before');
     await world.clock.advance(5_000);
     await world.run(500, MINUTE, { until: 'QuotaModelWrong' });
@@ -95,7 +103,7 @@ describe.each(BOTH)('with headers ($headers, $kind window)', ({ headers, kind })
   });
 
   test('two at once: the limit is lower, and somebody else uses it', async () => {
-    const world = new Diagnosed(SIXTY, limit(40, { headers, kind }));
+    const world = new Diagnosed(SIXTY, limit(40, { headers, kind }), { tells });
     world.server.addConsumer({ name: 'nightly sync', everyMs: 2_000, phaseMs: 700 });
     await world.run(500, MINUTE, { until: 'QuotaModelWrong' });
     const alert = world.first('QuotaModelWrong');
@@ -107,9 +115,35 @@ describe.each(BOTH)('with headers ($headers, $kind window)', ({ headers, kind })
   });
 });
 
+describe('with headers on every answer', () => {
+  test('a lower limit is told before any 429, and none comes', async () => {
+    const world = new Diagnosed(SIXTY, limit(40, { headers: 'ietf' }));
+    await world.run(500, 5 * MINUTE);
+    expect(world.alerts).toMatchObject([{ name: 'QuotaDrift', suggestion: { from: '60/minute', to: '40/minute' } }]);
+    await world.close();
+  });
+
+  test.each(['sliding', 'fixed', 'bucket'] as const)(
+    'somebody else is named, whatever comes first (%s)',
+    async (kind) => {
+      const world = new Diagnosed(SIXTY, limit(60, { headers: 'ietf', kind }));
+      world.server.addConsumer({ name: 'nightly sync', everyMs: 2_000, phaseMs: 1_500 });
+      for (let n = 0; n < 1_200; n++) {
+        world.call({ toMs: 300, backMs: 200 });
+        await world.clock.advance(500);
+      }
+      expect(world.alerts.length).toBeGreaterThan(0);
+      expect(new Set(world.alerts.map(({ hypothesis }) => hypothesis))).toEqual(new Set(['other-consumer']));
+      await world.close();
+    },
+  );
+});
+
 describe('a policy that is too wide', () => {
   test('utilization 1: the way to the server makes one too many', async () => {
-    const world = new Diagnosed({ quota: '60/minute', utilization: 1 }, limit(60, { headers: 'ietf' }));
+    const world = new Diagnosed({ quota: '60/minute', utilization: 1 }, limit(60, { headers: 'ietf' }), {
+      tells: 'refusals',
+    });
     for (let n = 0; world.alerts.length === 0 && n < 600; n++) {
       // The later ones are faster, so that they catch up with the first.
       world.call({ toMs: Math.max(0, 900 - n * 4) });
@@ -126,7 +160,7 @@ describe('a policy that is too wide', () => {
 
   test('a bucket of the provider that is none', async () => {
     const quota = { limit: 60, per: 'minute', providerBurst: 60 };
-    const world = new Diagnosed({ quota }, limit(60, { headers: 'ietf' }));
+    const world = new Diagnosed({ quota }, limit(60, { headers: 'ietf' }), { tells: 'refusals' });
     await world.run(300, MINUTE, { until: 'QuotaModelWrong' });
     const alert = world.first('QuotaModelWrong');
     expect(alert).toMatchObject({ hypothesis: 'policy-too-wide', suggestion: { from: quota, to: '60/minute' } });
@@ -224,14 +258,14 @@ describe('a suggestion', () => {
   test.each(cases)(
     '%s: the policy is accepted with it, and nothing is throttled any more',
     async (_, policy, server, setUp) => {
-      const before = new Diagnosed(policy, server);
+      const before = new Diagnosed(policy, server, { tells: 'refusals' });
       setUp(before);
       await before.run(1_000, 10 * MINUTE, { batch: 3, until: 'QuotaModelWrong' });
       const next = applied(policy, before.first('QuotaModelWrong'));
       await before.close();
       // What is answered in ten seconds is a first guess for a downstream that says nothing, no more.
       if (policy.unlimited) return;
-      const after = new Diagnosed(next, server);
+      const after = new Diagnosed(next, server, { tells: 'refusals' });
       setUp(after);
       await after.run(1_000, 10 * MINUTE, { batch: 3 });
       expect(after.server.count({ consumer: 'us', status: 429 })).toBe(0);

@@ -4,6 +4,9 @@ import type { DownstreamPolicyInput, PolicyInput } from '../../src/policy/input.
 import { resolvePolicy } from '../../src/policy/resolve.ts';
 import { FakeDownstream, type FakeDownstreamOptions, ManualClock } from '../../src/testing.ts';
 
+/** Which answers carry headers: all of them, or only those that refuse. */
+export type Tells = 'always' | 'refusals';
+
 /** A downstream, a dispatcher in front of it, and somebody who calls at a steady pace. */
 export class Diagnosed {
   readonly clock = new ManualClock();
@@ -11,13 +14,15 @@ export class Diagnosed {
   readonly server: FakeDownstream;
   readonly policy: DownstreamPolicyInput;
   readonly #options: DispatcherOptions;
+  readonly #tells: Tells;
   #dispatcher: Dispatcher | undefined;
 
   constructor(
     policy: DownstreamPolicyInput,
     server: Omit<FakeDownstreamOptions, 'clock'>,
-    options: Omit<DispatcherOptions, 'clock' | 'onAlert'> = {},
+    { tells = 'always', ...options }: Omit<DispatcherOptions, 'clock' | 'onAlert'> & { tells?: Tells } = {},
   ) {
+    this.#tells = tells;
     this.policy = policy;
     this.server = new FakeDownstream({ clock: this.clock, ...server });
     this.#options = { alertSinks: [], env: {}, ...options };
@@ -37,7 +42,8 @@ export class Diagnosed {
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => this.clock.setTimer(ms, resolve));
     const run = async (): Promise<Response> => {
       if (toMs > 0) await sleep(toMs);
-      const response = this.server.call();
+      const answer = this.server.call();
+      const response = this.#tells === 'refusals' && answer.ok ? new Response(null) : answer;
       if (backMs > 0) await sleep(backMs);
       return response;
     };
