@@ -1,7 +1,7 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`,
- * `bench`, `incidents` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`, `bench`, `incidents`,
+ * `hypotheses` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { machineLine, type Report, summaryTable } from '../benchmarks/lib/report
 import * as errors from '../src/base/errors.ts';
 import type { ProviderCode } from '../src/feedback/code-rows.ts';
 import { PROVIDER_CODES } from '../src/feedback/codes.ts';
+import { RULES } from '../src/feedback/diagnosis.ts';
 import { DIALECTS, WAIT_HEADERS } from '../src/feedback/dialects.ts';
 import { describeOptions } from '../src/policy/options.ts';
 import { incidentLines } from './incident-table.ts';
@@ -25,6 +26,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   limits: limitsTable,
   bench: benchTable,
   incidents: incidentsTable,
+  hypotheses: hypothesesTable,
   codes: codesTable,
 };
 
@@ -71,6 +73,14 @@ function optionsTable(): string {
   return table(
     ['option', 'default', 'meaning'],
     describeOptions().map((row) => [`\`${row.option}\``, row.default, row.meaning]),
+  );
+}
+
+function hypothesesTable(): string {
+  const rows = RULES.map(({ hypothesis, when }, at) => [String(at + 1), `\`${hypothesis}\``, when]);
+  return table(
+    ['order', 'hypothesis', 'evidence'],
+    [...rows, [String(rows.length + 1), '`unknown`', 'None of these.']],
   );
 }
 

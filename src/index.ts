@@ -7,6 +7,7 @@ export type {
   AlertSink,
   Hypothesis,
   ServerWord,
+  Suggestion,
   WindowCount,
 } from './base/alert.ts';
 export type { Clock } from './base/clock.ts';

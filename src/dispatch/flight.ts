@@ -119,7 +119,9 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
     if (verdict.outcome === 'success' || !this.#isPassedOn(value, call)) {
-      if (verdict.quotas !== undefined) this.#lane.heard.hear(verdict.quotas, call.startNumber, verdict.outcome);
+      const { heard } = this.#lane;
+      if (verdict.outcome === 'throttled') heard.witness.throttled(call.startNumber);
+      if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call.startNumber, verdict.outcome);
       incidents.learn(verdict, call.epoch, request.tool, request.runId);
     }
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)

@@ -4,9 +4,10 @@ import { type Outcome, REQUESTS } from '../base/words.ts';
 import type { Gate } from '../model/gate.ts';
 import type { HoldNews } from './hold-news.ts';
 import type { LanePorts } from './ports.ts';
+import { Witness, type WitnessHost } from './witness.ts';
 
 /** What hearing needs of its lane. */
-export interface HeardHost {
+export interface HeardHost extends WitnessHost {
   readonly name: string;
   readonly gate: Gate;
   readonly ports: LanePorts;
@@ -27,16 +28,19 @@ const CONCURRENCY = 'concurrent-requests';
  */
 export class Heard {
   last: HeardSnapshot | undefined;
+  readonly witness: Witness;
   readonly #host: HeardHost;
 
   constructor(host: HeardHost) {
     this.#host = host;
+    this.witness = new Witness(host);
   }
 
   /** `startNumber`: of the call that was answered; undefined where nobody knows. */
   hear(quotas: readonly QuotaReading[], startNumber: number | undefined, outcome: Outcome): void {
     const { gate, ports } = this.#host;
     this.last = { at: ports.clock.wallNow(), quotas };
+    this.witness.hear(quotas, startNumber);
     if (gate.plan.unlimited || REFUSALS.has(outcome)) return;
     const now = ports.clock.now();
     const startsSince = startNumber === undefined ? 0 : gate.startCount - startNumber;
