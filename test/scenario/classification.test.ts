@@ -179,4 +179,15 @@ describe('RateLimit headers and classification', () => {
     await rig.to(35_000);
     await rig.rest();
   });
+
+  it('headers that are reported alone hold back what starts, and raise no alert', async () => {
+    const rig = new Rig(configS());
+    rig.dispatcher.report('api', new Headers({ 'retry-after': '7' }));
+    const next = rig.call();
+    await rig.to(6_999);
+    expect([next.state, rig.alerts]).toEqual(['waiting', []]);
+    await rig.to(7_000);
+    expect(next.startedMs).toBe(7_000);
+    await rig.rest();
+  });
 });
