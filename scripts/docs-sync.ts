@@ -1,8 +1,7 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `bench` and `hypotheses`. `--write`
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `bench` and `codes`. `--write`
- * updates the files; without it the exit code says whether they are in step.
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`, `bench`, `incidents`,
+ * `hypotheses` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +12,9 @@ import * as errors from '../src/base/errors.ts';
 import type { ProviderCode } from '../src/feedback/code-rows.ts';
 import { PROVIDER_CODES } from '../src/feedback/codes.ts';
 import { RULES } from '../src/feedback/diagnosis.ts';
+import { DIALECTS, WAIT_HEADERS } from '../src/feedback/dialects.ts';
 import { describeOptions } from '../src/policy/options.ts';
+import { incidentLines } from './incident-table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(ROOT, 'benchmarks', 'results');
@@ -21,7 +22,10 @@ const RESULTS = join(ROOT, 'benchmarks', 'results');
 const SECTIONS: Readonly<Record<string, () => string>> = {
   options: optionsTable,
   errors: errorsTable,
+  waits: waitsTable,
+  limits: limitsTable,
   bench: benchTable,
+  incidents: incidentsTable,
   hypotheses: hypothesesTable,
   codes: codesTable,
 };
@@ -123,6 +127,10 @@ function sentence(comment: string): string {
     .trim();
 }
 
+function incidentsTable(): string {
+  return table(['from', 'what comes', 'of a call from', 'hint', 'what the lane does', 'to'], incidentLines());
+}
+
 /** More fields than this are listed under the table. */
 const MOST_FIELDS = 12;
 
@@ -144,6 +152,24 @@ function codesTable(): string {
 
 function quoted(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(', ');
+}
+
+function waitsTable(): string {
+  const rows = WAIT_HEADERS.map(({ name, unitMs, sentBy }) => [
+    `\`${name}\``,
+    unitMs === 1 ? 'milliseconds' : 'seconds',
+    sentBy,
+  ]);
+  return table(['header', 'a bare number is in', 'sent by'], rows);
+}
+
+function limitsTable(): string {
+  const rows = DIALECTS.map(({ names, resetIs, sentBy }) => [
+    names.map((name) => `\`${name}\``).join(', '),
+    resetIs,
+    sentBy,
+  ]);
+  return table(['headers', 'the reset is', 'sent by'], rows);
 }
 
 function benchTable(): string {

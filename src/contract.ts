@@ -36,7 +36,11 @@ export interface Dispatcher<Name extends string = string> {
   };
   /** The right to run now, where a callback does not fit; released by `release()` or `using`. */
   readonly acquire: (downstream: Name, ctx?: CallContext) => Promise<Lease>;
-  /** A 429, headers or an error seen elsewhere; `{ status, retryAfterMs }` is enough. `startedAt`: epoch milliseconds. */
+  /**
+   * What was seen elsewhere on the same quota: anything that `fn` could have thrown or returned, a verdict, or
+   * `{ status, retryAfterMs }`. Headers alone tell what is left; they raise no alert, and `Retry-After` among
+   * them holds back what starts as a spent quota does. `startedAt`: epoch milliseconds.
+   */
   readonly report: (downstream: Name, outcome: unknown, when?: { readonly startedAt?: number | undefined }) => void;
   /** What calls could expect if they were made now; takes nothing. */
   readonly forecast: (downstream: Name, ask?: ForecastAsk) => Forecast;
@@ -86,7 +90,7 @@ export interface DispatcherOptions {
   readonly onAlert?: ((alert: Alert) => void) | undefined;
   /** Where incidents are delivered. Default: stderr; an empty list is silence. */
   readonly alertSinks?: readonly AlertSink[] | undefined;
-  /** Classifiers by the name that a policy's `classify` gives, or by the name of the downstream. */
+  /** Classifiers by the name that a policy's `classify` gives, or by the name of the downstream. Ready-made ones that a policy names need not be passed. */
   readonly classify?: Readonly<Record<string, Classifier>> | undefined;
   /** Overrides such as `PENSTOCK__CARRIER__MAX_WAIT`. Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;

@@ -24,7 +24,10 @@ export interface Verdict {
   readonly quotas?: readonly QuotaReading[];
 }
 
-/** A function that reads an outcome first; `undefined` means "not mine". */
+/**
+ * A function that reads an outcome first; `undefined` means "not mine". Of a refusal, what it leaves unsaid
+ * (when to come back, what is left) is read from the value as without it.
+ */
 export type Classifier = (outcome: {
   readonly value: unknown;
   readonly thrown: boolean;

@@ -83,6 +83,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
 
   resume(all: boolean): void {
     this.gate.resume(this.readNow(), all);
+    if (all) this.incidents.resumed();
     this.news.check();
     this.#pump();
   }
@@ -90,9 +91,11 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
   /** Learns from an outcome that was seen elsewhere; `startedAt` in epoch milliseconds. */
   report(verdict: Verdict, startedAt: number | undefined): void {
     const { clock } = this.ports;
-    const at = startedAt === undefined ? undefined : this.readNow() - (clock.wallNow() - startedAt);
+    const now = this.readNow();
+    // Nothing has started yet that will: the clock it was read from is ahead.
+    const start = startedAt === undefined ? undefined : { at: Math.min(now, now - (clock.wallNow() - startedAt)) };
     if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined, verdict.outcome);
-    this.incidents.learn(verdict, at === undefined ? undefined : this.incidents.epochAt(at));
+    this.incidents.learn(verdict, start);
     this.#pump();
   }
 
@@ -132,8 +135,8 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
     const lane = gate.time.at(now);
     const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
     const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);
-    const isCalm =
-      isRested && !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= gate.caps.until && incidents.inARow === 0;
+    const isQuiet = !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= gate.caps.until;
+    const isCalm = isRested && isQuiet && incidents.isCalm;
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }
 

@@ -1,4 +1,4 @@
-import { decimal } from './duration-text.ts';
+import { decimal, parseDurationText } from './duration-text.ts';
 import { splitList } from './moment.ts';
 
 /** A number of permits as a header writes it. */
@@ -18,7 +18,7 @@ const NAMED = /^name=/;
 const WINDOW_PARAMETER = /(?:^|;) ?(?:w|window) ?= ?(\d{1,12})(?:;|$)/;
 const SECONDS = /^\d{1,12}$/;
 
-/** Reads `100`, `100, 100;w=60`, `10, 1000`, `100:60` (seconds), `name=default,100;`. */
+/** Reads `100`, `100, 100;w=60`, `10, 1000`, `100:60` (seconds), `100/minute`, `name=default,100;`. */
 export function parseCounts(text: string | undefined): readonly Count[] {
   if (text === undefined) return NONE;
   if (PLAIN.test(text)) return [{ value: Number(text) }];
@@ -34,6 +34,8 @@ function countOf(text: string): Count {
   if (more === undefined || more === '') return { value };
   const seconds = WINDOW_PARAMETER.exec(more)?.[1] ?? (text.includes(':') && SECONDS.test(more) ? more : undefined);
   if (seconds !== undefined) return { value, windowMs: Number(seconds) * 1_000 || undefined };
+  const perMs = text.includes('/') ? parseDurationText(/^\d/.test(more) ? more : `1 ${more}`) : undefined;
+  if (perMs !== undefined && perMs > 0) return { value, windowMs: perMs };
   // What follows a semicolon is a comment of the server's; after anything else the number means another thing.
   return { value: text.includes(';') ? value : undefined };
 }

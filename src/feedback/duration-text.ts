@@ -2,7 +2,7 @@
 export const VERY_LONG_MS = Number.MAX_SAFE_INTEGER;
 
 const DECIMAL = /^(\d+)(?:\.(\d*))?$|^\.(\d+)$/;
-const NUMBER = '(?:\\d+\\.?\\d*|\\.\\d+)';
+const NUMBER = '(?:\\d+(?:\\.\\d*)?|\\.\\d+)';
 const UNIT =
   'days?|d|hours?|hrs?|h|minutes?|mins?|milliseconds?|millis|msecs?|ms|m|seconds?|secs?|s|microseconds?|us|\u00b5s|\u03bcs|nanoseconds?|ns';
 const SEGMENTS = new RegExp(`^(?:${NUMBER} ?(?:${UNIT}) ?)+$`);

@@ -1,7 +1,7 @@
 import { isAdmissionError } from '../base/errors.ts';
 import { type Candidate, isHintKey } from './body-hints.ts';
 import type { ProviderCode } from './code-rows.ts';
-import { asStatus, isList, isPlain, itemsOf, jsonOf, property } from './fields.ts';
+import { asStatus, isList, isOwn, isPlain, itemsOf, jsonOf, property } from './fields.ts';
 import { asBytes, readDetail, readStatusDetails } from './grpc-details.ts';
 import { type HeaderReader, headerReader } from './headers.ts';
 import { CODE_FIELDS, matchCode } from './match.ts';
@@ -168,10 +168,11 @@ class Walk {
   #visit(visit: Visit): void {
     const { node } = visit;
     const isBody = isPlain(node);
-    // The body of a fetch Response is its caller's, and some runtimes make a stream when they are asked for it.
+    // The body of a fetch Response is its caller's: some make a stream, or warn, when they are asked for it.
+    // What a client has put onto a Response as `data` it has parsed.
     const isFetch = !isBody && typeof property(node, 'bodyUsed') === 'boolean';
     for (const key of isBody ? keysOf(node) : ASKED) {
-      if (isFetch && key === 'body') continue;
+      if (isFetch && (key === 'body' || (key === 'data' && !isOwn(node, key)))) continue;
       const value = property(node, key);
       if (value === undefined || value === null || typeof value === 'function') continue;
       const roles = ROLES_OF.get(key) ?? NO_ROLES;

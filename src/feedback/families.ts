@@ -29,10 +29,11 @@ const MOST_NAMES = 64;
 
 /** Groups the names of headers (lower case) by the limit that they describe. */
 export function familiesOf(names: readonly string[]): Families {
-  const key = names.join('\n');
+  const few = names.length > MOST_NAMES ? names.slice(0, MOST_NAMES) : names;
+  const key = few.join('\n');
   let families = known.get(key);
   if (families === undefined) {
-    families = grouped(names.slice(0, MOST_NAMES));
+    families = grouped(few);
     if (known.size >= MOST_KNOWN) known.clear();
     known.set(key, families);
   }

@@ -27,7 +27,7 @@ export function headerReader(container: unknown): HeaderReader | undefined {
   const get = methodOf(container, 'get');
   let index: ReadonlyMap<string, string> | 'folded' | undefined;
   const indexed = (name: string): string | undefined => {
-    index ??= get === undefined && isFolded(container) ? 'folded' : indexOf(container);
+    index ??= (get === undefined || hasOwnNames(container)) && isFolded(container) ? 'folded' : indexOf(container);
     return index === 'folded' ? ownText(container, name) : index.get(name);
   };
   const read = isExact(container, get)
@@ -39,9 +39,17 @@ export function headerReader(container: unknown): HeaderReader | undefined {
 
 type Method = (...args: unknown[]) => unknown;
 
-/** Whether `get` is to be asked first: that of a Map knows one casing, and may hide another. */
+/** Whether `get` is to be asked first: that of a Map knows one casing, and own keys are quicker to look up. */
 function isExact(container: object, get: Method | undefined): get is Method {
-  return get !== undefined && typeof attempt(() => Reflect.get(container, 'size')) !== 'number';
+  if (get === undefined || hasOwnNames(container)) return false;
+  return typeof attempt(() => Reflect.get(container, 'size')) !== 'number';
+}
+
+/** Whether headers are the object's own keys, as in a plain object and in the class of axios. */
+function hasOwnNames(container: object): boolean {
+  if (isList(container)) return false;
+  for (const key of attempt(() => Object.keys(container)) ?? []) if (key.includes('-')) return true;
+  return false;
 }
 
 function asked(container: object, get: Method, name: string): string | undefined {
@@ -77,11 +85,13 @@ const NO_NAMES: readonly string[] = [];
 
 /** Whether the container tells what it holds; an object with a `get` and nothing else may hide all of it. */
 function isListed(container: object): boolean {
-  return isList(container) || methodOf(container, 'keys') !== undefined || iteratesEntries(container);
+  if (isList(container) || hasOwnNames(container)) return true;
+  return methodOf(container, 'keys') !== undefined || iteratesEntries(container);
 }
 
 function eachName(container: object, get: Method | undefined, tell: (name: string) => void): void {
-  const keys = get === undefined || isList(container) ? undefined : methodOf(container, 'keys');
+  const keys =
+    get === undefined || isList(container) || hasOwnNames(container) ? undefined : methodOf(container, 'keys');
   if (keys === undefined) {
     if (iteratesEntries(container)) eachEntry(container, tell);
     else for (const key of attempt(() => Object.keys(container)) ?? []) tell(key);
@@ -136,7 +146,8 @@ function indexOf(container: object): ReadonlyMap<string, string> {
 /** An iterator itself (it has a `next`) can be walked once only: that is left to its owner. */
 function iteratesEntries(container: object): container is Iterable<unknown> {
   if (isList(container)) return true;
-  return methodOf(container, Symbol.iterator) !== undefined && methodOf(container, 'next') === undefined;
+  if (methodOf(container, Symbol.iterator) === undefined || methodOf(container, 'next') !== undefined) return false;
+  return !hasOwnNames(container);
 }
 
 /** Pairs, `{ name, value }`, or names and values in turn. */

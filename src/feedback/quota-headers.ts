@@ -14,6 +14,7 @@ export interface ReadingContext {
 /** Nothing was said; one list for all answers. */
 const NONE: readonly QuotaReading[] = Object.freeze([]);
 const LIMIT_NAME = /limit/i;
+const LIMIT_NAME_OR_AGE = /limit|^age$/i;
 /** Longer names are no names. */
 const LONGEST_NAME = 64;
 /** How many run at once is no number of starts. */
@@ -24,10 +25,14 @@ const CONCURRENT = 'concurrent-requests';
  * say nothing, or where a cache kept the answer (`Age`). A number that is unknown is left out.
  */
 export function readQuotas(read: HeaderReader, { wallNow }: ReadingContext): readonly QuotaReading[] {
-  const names = limitNames(read);
+  // Listed with the others: to ask for a header that is not there takes longest.
+  const listed = read.matching?.(LIMIT_NAME_OR_AGE);
+  const hasAge = listed === undefined || listed.includes('age');
+  const names = hasAge ? limitNames(read) : listed;
   if (names.length === 0) return NONE;
-  const context = hintContextOf(read, wallNow);
-  if (isKept(context.ageHeader)) return NONE;
+  const ageHeader = hasAge ? read('age') : undefined;
+  if (isKept(ageHeader)) return NONE;
+  const context = { wallNow, dateHeader: read('date'), ageHeader };
   const readings: QuotaReading[] = [];
   for (const limit of limitsOf(read, names, wallNow)) {
     const reading = readingOf(limit, context);

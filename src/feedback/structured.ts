@@ -19,13 +19,15 @@ export interface QuotaPolicy {
   readonly partition?: string | undefined;
 }
 
+/** Told apart before it is parsed: to parse a dictionary as a list makes an error, which takes its time. */
+const DICTIONARY = /^[a-z*][\w.*-]*=/;
+
 type Parameters = ReadonlyMap<string, unknown>;
 
 /** `RateLimit`: a list of names (`"default";r=50;t=30`), or the dictionary of draft 07. Malformed: nothing. */
 export function parseRateLimit(text: string): readonly ServiceLimit[] {
-  const items = listOf(text);
-  if (items !== undefined) {
-    return items.flatMap(([value, parameters]) => {
+  if (!DICTIONARY.test(text)) {
+    return (listOf(text) ?? []).flatMap(([value, parameters]) => {
       const policy = nameOf(value);
       const remaining = amount(parameters.get('r'));
       if (policy === undefined || remaining === undefined) return [];

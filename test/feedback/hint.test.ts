@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { headerReader } from '../../src/feedback/headers.ts';
+import { readHint, readWait } from '../../src/feedback/hint.ts';
 import { bySeven, judge, NOW, noHint } from './judges.ts';
 
 describe('B39: a hint of 7 s in every container and place', () => {
@@ -138,5 +140,80 @@ describe('where a wait is found', () => {
     });
     expect(serverOf({ retryAfterMs: Number.NaN })).toEqual({ status: 429 });
     expect(serverOf({ retryAfterMs: -1 })).toEqual({ status: 429 });
+  });
+});
+
+describe('which header names the wait', () => {
+  const read = (headers: object) => readHint(headerReader(headers)!, { wallNow: () => NOW });
+  test.each([
+    ['retry-after-ms', '1500', 1_500],
+    ['x-ms-retry-after-ms', '1500', 1_500],
+    ['x-amz-retry-after', '1500', 1_500],
+    ['grpc-retry-pushback-ms', '1500', 1_500],
+    ['x-retry-after-ms', '1500', 1_500],
+    ['x-rate-limit-retry-after-milliseconds', '1500', 1_500],
+    ['acme-retry-after-ms', '1500', 1_500],
+    ['retry-after', '15', 15_000],
+    ['x-retry-after', '15', 15_000],
+    ['x-ratelimit-retry-after', '15', 15_000],
+    ['x-rate-limit-retry-after-seconds', '15', 15_000],
+    ['acme-retry-after', '15', 15_000],
+    ['x-retry-after-minutes', '15', 900_000],
+    ['retry-after', '1m30s', 90_000],
+    ['retry-after', '500ms', 500],
+    ['retry-after', '2026-01-01T00:00:30Z', 30_000],
+    ['retry-after-ms', '0.5', 1],
+    ['retry-after-ms', String(NOW + 30_000), 30_000],
+    ['retry-after-ms', '9'.repeat(400), Number.MAX_SAFE_INTEGER],
+  ])('%s: %s', (name, text, ms) => {
+    expect(read({ [name]: text })?.retryAfterMs).toBe(ms);
+    expect(read({ [name]: text })?.readFrom).toMatch(name);
+    expect(read(new Headers({ [name]: text }))?.retryAfterMs).toBe(ms);
+  });
+
+  test.each([
+    ['not-retry-after-all', '15'],
+    ['retry', '15'],
+    ['grpc-retry-pushback-ms', '-1'],
+    ['retry-after-ms', '-1'],
+    ['x-ratelimit-remaining', '0'],
+  ])('not %s: %s', (name, text) => {
+    expect(read({ [name]: text })).toBeUndefined();
+  });
+
+  test('milliseconds, Retry-After, its relatives, then resets; of one rank the longest; what is unusable hides nothing', () => {
+    const all = {
+      'retry-after-ms': '100',
+      'x-ms-retry-after-ms': '200',
+      'retry-after': '3',
+      'x-retry-after': '4',
+      'x-ratelimit-retry-after': '5',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': '60',
+    };
+    const order = [
+      'x-ms-retry-after-ms',
+      'retry-after-ms',
+      'retry-after',
+      'x-ratelimit-retry-after',
+      'x-retry-after',
+      'x-ratelimit-reset',
+    ];
+    for (let at = 0; at < order.length; at++) {
+      const unusable = Object.fromEntries(order.slice(0, at).map((name) => [name, '-1']));
+      expect(read({ ...all, ...unusable })?.readFrom).toBe(order[at]);
+    }
+  });
+
+  test('a container that cannot list its headers is asked for the known ones', () => {
+    const opaque = (name: string, text: string) => read({ get: (asked: string) => (asked === name ? text : null) });
+    expect(opaque('x-amz-retry-after', '1500')?.retryAfterMs).toBe(1_500);
+    expect(opaque('ratelimit', '"a";r=0;t=30')?.retryAfterMs).toBe(30_000);
+  });
+
+  test('what an overloaded server says is no reset of a limit', () => {
+    const spent = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '60' };
+    expect(readWait(headerReader(spent)!, { wallNow: () => NOW })).toBeUndefined();
+    expect(readWait(headerReader({ ...spent, 'retry-after': '3' })!, { wallNow: () => NOW })?.retryAfterMs).toBe(3_000);
   });
 });

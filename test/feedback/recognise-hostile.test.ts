@@ -18,6 +18,18 @@ function revoked(): object {
   return proxy;
 }
 
+/** Something within something, for ever, and never the same. */
+function endless(): object {
+  return new Proxy(
+    {},
+    {
+      ownKeys: () => ['error', 'data', 'response'],
+      getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
+      get: (_, key) => (key === 'message' || key === 'name' || key === 'toString' ? 'x' : endless()),
+    },
+  );
+}
+
 describe('values that do harm', () => {
   const circle: Record<string, unknown> = { status: 500 };
   Object.assign(circle, { cause: circle, error: circle, errors: [circle, circle], response: circle, data: circle });
@@ -31,6 +43,7 @@ describe('values that do harm', () => {
     ['a circle', circle],
     ['a chain of ten thousand causes', deep],
     ['a hundred thousand errors', wide],
+    ['a value without an end', endless()],
     ['a proxy that throws', BROKEN],
     ['a revoked proxy', revoked()],
     ['parts that throw', parts],

@@ -202,7 +202,8 @@ describe('which reset counts', () => {
     ['one beside a limit alone, likewise', { 'x-ratelimit-limit': '60' }, 3_600_000],
     ['one beside a count that the server does not know', { 'x-ratelimit-remaining': '-1' }, 3_600_000],
     ['one of a limit that was overdrawn', { 'x-ratelimit-remaining': '-12' }, 3_600_000],
-    ['one beside less than one', { 'x-ratelimit-remaining': '0.0' }, 3_600_000],
+    ['one beside a 0 with a fraction', { 'x-ratelimit-remaining': '0.0' }, 3_600_000],
+    ['one beside less than one', { 'x-ratelimit-remaining': '0.4' }, 3_600_000],
     ['one beside a count of what is used', { 'x-ratelimit-limit': '60', 'x-ratelimit-used': '61' }, 3_600_000],
     ['one beside a count that leaves some', { 'x-ratelimit-limit': '60', 'x-ratelimit-used': '59' }, undefined],
   ])('%s', (_, more, ms) => {
