@@ -134,6 +134,15 @@ describe('with headers on every answer', () => {
       }
       expect(world.alerts.length).toBeGreaterThan(0);
       expect(new Set(world.alerts.map(({ hypothesis }) => hypothesis))).toEqual(new Set(['other-consumer']));
+      const [first] = world.alerts;
+      const [, time, unit, others] =
+        /(?:used|taken) in ([\d.]+) (s|min).*others (?:used|took) (\d+)/.exec(first?.explanation ?? '') ?? [];
+      const atMs = Date.parse(first?.at ?? '') - world.startedAt;
+      const fromMs = atMs - Number(time) * (unit === 'min' ? MINUTE : 1_000);
+      const theirs = world.server.calls.filter(
+        (call) => call.consumer !== 'us' && call.status === 200 && call.atMs > fromMs && call.atMs <= atMs,
+      );
+      expect(Math.abs(Number(others) - theirs.length) / theirs.length).toBeLessThanOrEqual(0.05);
       await world.close();
     },
   );

@@ -10,6 +10,8 @@ export type Tells = 'always' | 'refusals';
 /** A downstream, a dispatcher in front of it, and somebody who calls at a steady pace. */
 export class Diagnosed {
   readonly clock = new ManualClock();
+  /** The wall clock at monotonic 0. */
+  readonly startedAt = this.clock.wallNow() - this.clock.now();
   readonly alerts: Alert[] = [];
   readonly server: FakeDownstream;
   readonly policy: DownstreamPolicyInput;
