@@ -106,7 +106,7 @@ describe('RateLimit headers and classification', () => {
     const details = [{ violations }, { '@type': 'google.rpc.RetryInfo', retryDelay: '1s' }];
     rig.call({ fn: ending(Object.assign(new Error('x'), { status: 429, errorDetails: details }), true) });
     await rig.settle();
-    expect(rig.snap().holds).toMatchObject([{ cause: 'quota-reset', leftMs: 60_000 }]);
+    expect(rig.snap().holds).toMatchObject([{ cause: 'cooldown', leftMs: 60_000 }]);
     await rig.to(60_000);
     await rig.rest();
   });
