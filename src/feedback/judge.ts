@@ -83,7 +83,7 @@ export function checked(said: unknown, fail: (error: unknown) => void): Verdict 
     throw new TypeError('a classifier must return undefined or { outcome, server? } with a known outcome');
   }
   const server = checkedWord(property(said, 'server'), fail);
-  const quotas = itemsOf(property(said, 'quotas'), MOST_QUOTAS).filter((item) => isPlain(item)) as QuotaReading[];
+  const quotas = itemsOf(property(said, 'quotas'), MOST_QUOTAS).flatMap(checkedReading);
   return {
     outcome: outcome as Outcome,
     ...(server === undefined ? {} : { server }),
@@ -100,4 +100,19 @@ function checkedWord(said: unknown, fail: (error: unknown) => void): ServerWord 
     return server;
   }
   return { ...server, retryAfterMs: Math.min(Math.ceil(retryAfterMs), Number.MAX_SAFE_INTEGER) };
+}
+
+const NUMBERS = ['limit', 'remaining', 'resetMs', 'windowMs'] as const;
+
+/** What is a number of a reading that can be believed; nothing where there is none. */
+function checkedReading(said: unknown): QuotaReading[] {
+  const numbers = NUMBERS.flatMap((name) => {
+    const value = property(said, name);
+    return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY ? [[name, value]] : [];
+  });
+  const words = (['unit', 'policy'] as const).flatMap((name) => {
+    const value = property(said, name);
+    return typeof value === 'string' ? [[name, value]] : [];
+  });
+  return numbers.length === 0 ? [] : [Object.fromEntries([...numbers, ...words]) as QuotaReading];
 }

@@ -202,3 +202,22 @@ describe('a classifier', () => {
     expect(onClassifierFailure).toHaveBeenCalledOnce();
   });
 });
+
+describe('readings that a classifier gives', () => {
+  const reading = (said: unknown) =>
+    judgeWith({ classify: (() => ({ outcome: 'success', quotas: said })) as unknown as Classifier })({}, false).quotas;
+
+  test('keep what can be believed', () => {
+    expect(reading([{ limit: 60, remaining: 0, resetMs: 5_000, unit: 'requests', policy: 'burst', other: 1 }])).toEqual(
+      [{ limit: 60, remaining: 0, resetMs: 5_000, unit: 'requests', policy: 'burst' }],
+    );
+  });
+
+  test.each([
+    ['no numbers', [{ remaining: Number.NaN, resetMs: -1, limit: '60', windowMs: Number.POSITIVE_INFINITY }]],
+    ['no objects', ['60', null, 7]],
+    ['no list', { remaining: 0 }],
+  ])('%s: nothing', (_, said) => {
+    expect(reading(said)).toBeUndefined();
+  });
+});
