@@ -20,6 +20,8 @@ export interface HeardHost extends WitnessHost {
 const REFUSALS: ReadonlySet<Outcome> = new Set(['throttled', 'overloaded', 'exhausted']);
 /** Counts what runs, not what starts. */
 const CONCURRENCY = 'concurrent-requests';
+/** The limit of one endpoint says nothing of the calls to others. */
+const OF_ONE_ENDPOINT = /(?:^|-)endpoint(?:$|-)/;
 
 /**
  * What a lane has heard of the server's own counters. They only ever lower what it starts before their
@@ -45,8 +47,9 @@ export class Heard {
     const now = ports.clock.now();
     const startsSince = startNumber === undefined ? 0 : gate.startCount - startNumber;
     let isLower = false;
-    for (const { unit = REQUESTS, remaining, resetMs } of quotas) {
-      if (remaining === undefined || resetMs === undefined || resetMs <= 0 || unit === CONCURRENCY) continue;
+    for (const { unit = REQUESTS, remaining, resetMs, policy = '' } of quotas) {
+      if (remaining === undefined || resetMs === undefined || resetMs <= 0) continue;
+      if (unit === CONCURRENCY || OF_ONE_ENDPOINT.test(policy)) continue;
       const until = now + Math.min(resetMs, gate.plan.maxHoldMs);
       if (gate.heed(unit, remaining, until, startsSince, now)) isLower = true;
     }

@@ -10,6 +10,8 @@ import { type Inherited, Ledger } from './ledger.ts';
 /** A server's instant is kept to the nanosecond: only what floating point adds is forgiven. */
 const HOLD_DUE_MS = 1e-6;
 const SERVERS_HOLDS: readonly HoldCause[] = ['retry-after', 'cooldown', 'quota-reset'];
+/** What every call to a language model takes, declared or not. Other units may be those of calls that we never make. */
+const TAKEN_BY_ALL = /(?:^|-)tokens$/;
 const WARMED_AFTER: ReadonlySet<HoldCause> = new Set(['retry-after', 'cooldown']);
 
 /**
@@ -99,8 +101,8 @@ export class Gate {
    */
   heed(unit: string, remaining: number, until: number, startsSince: number, now: number): boolean {
     const found = this.plan.quotas.findIndex((quota) => quota.unit === unit);
-    // A unit that nobody declared cannot be counted call by call: only that nothing is left of it matters.
-    if (found < 0 && unit !== REQUESTS && remaining >= 1) return false;
+    // A unit that nobody declared cannot be counted call by call: that nothing is left of it matters where every call takes some.
+    if (found < 0 && unit !== REQUESTS && (remaining >= 1 || !TAKEN_BY_ALL.test(unit))) return false;
     const index = found < 0 ? EACH_START : found;
     const share = remaining / this.plan.workers;
     if (found >= 0 && this.#isPlenty(this.buckets[found]!, share, until - now, startsSince)) return false;

@@ -200,6 +200,32 @@ describe("The server's counters", () => {
     await rig.rest();
   });
 
+  it.each([
+    [
+      'tokens, which every call takes',
+      { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '20s' },
+      20_000,
+    ],
+    [
+      'exports, of which we may make none',
+      { 'x-ratelimit-remaining-exports': '0', 'x-ratelimit-reset-exports': '20' },
+      0,
+    ],
+    [
+      'the requests of one endpoint',
+      { 'x-ratelimit-endpoint-requests-remaining': '0', 'x-ratelimit-endpoint-requests-reset': '20' },
+      0,
+    ],
+  ])('a unit that nobody declared, none left: %s', async (_, headers, startedMs) => {
+    const rig = new Rig(configS());
+    rig.call({ fn: () => new Response(null, { headers }) });
+    await rig.settle();
+    const next = rig.call();
+    await rig.to(20_000);
+    expect(next.startedMs).toBe(startedMs);
+    await rig.rest();
+  });
+
   it('resume with all forgets what the server said', async () => {
     const rig = new Rig(FULL_50());
     rig.call({ fn: () => answer(1, 60) });
