@@ -22,15 +22,14 @@ export type Sign =
 
 /** All that a server has told a lane of its limits. */
 export class Counters {
-  readonly #counters = new Map<string, Counter>();
+  readonly #counters: Counter[] = [];
 
   /** Takes in one answer's readings; `use` has been moved on to it. Returns what is worth saying. */
   hear(readings: readonly QuotaReading[], plan: DownstreamPlan, use: OwnUse): Sign[] {
     const signs: Sign[] = [];
-    const seen = new Set<string>();
-    for (const said of readings) {
-      const reading = sound(said);
-      const counter = this.#counterOf(reading, seen);
+    for (const [at, said] of readings.entries()) {
+      const reading = isSound(said) ? said : mended(said);
+      const counter = this.#counterOf(reading, readings, at);
       if (counter === undefined) continue;
       counter.hear(reading, use.now);
       const index = counter.quotaOf(plan.quotas);
@@ -38,7 +37,9 @@ export class Counters {
       if (quota === undefined) continue;
       const { limit } = reading;
       if (limit !== undefined && counter.agreed >= AGREEING) {
-        signs.push({ kind: 'limit', quota, limit, isDeclared: limit === quota.limit || limit === quota.providerBurst });
+        const isDeclared = limit === quota.limit || limit === quota.providerBurst;
+        if (!isDeclared || counter.isDrifting) signs.push({ kind: 'limit', quota, limit, isDeclared });
+        counter.isDrifting = !isDeclared;
       }
       const isSign = counter.hearOthers(quota, use, allowedToOthers(quota));
       if (isSign && counter.windowsOfOthers >= WINDOWS) {
@@ -54,24 +55,27 @@ export class Counters {
 
   /** What is known of every limit that the server has told of. */
   evidence({ quotas }: DownstreamPlan, use: OwnUse, now: number): CounterEvidence[] {
-    return [...this.#counters.values()].map((counter) => {
+    return this.#counters.map((counter) => {
       const index = counter.quotaOf(quotas);
       return counter.evidence(index, quotas[index], use, now);
     });
   }
 
-  #counterOf({ policy, unit = REQUESTS, windowMs }: QuotaReading, seen: Set<string>): Counter | undefined {
-    let key = `${unit} ${windowMs ?? ''} ${policy ?? ''}`;
-    // Several without a name, in one answer: told apart by their order.
-    while (seen.has(key)) key += '+';
-    seen.add(key);
-    let counter = this.#counters.get(key);
-    if (counter === undefined && this.#counters.size < MOST_COUNTERS) {
-      counter = new Counter(unit);
-      this.#counters.set(key, counter);
-    }
+  /** Several without a name, in one answer, are told apart by their order: `at` is the place of this one. */
+  #counterOf(reading: QuotaReading, readings: readonly QuotaReading[], at: number): Counter | undefined {
+    let order = 0;
+    for (let i = 0; i < at; i++) if (isSame(readings[i], reading)) order++;
+    for (const counter of this.#counters) if (counter.order === order && isSame(counter.said, reading)) return counter;
+    if (this.#counters.length >= MOST_COUNTERS) return undefined;
+    const counter = new Counter(reading, order);
+    this.#counters.push(counter);
     return counter;
   }
+}
+
+/** Whether two readings are about one limit of the server's. */
+function isSame(a: QuotaReading | undefined, b: QuotaReading): boolean {
+  return a?.unit === b.unit && a?.windowMs === b.windowMs && a?.policy === b.policy;
 }
 
 /** Other workers of ours take their part without anybody having to hear of it. */
@@ -79,8 +83,19 @@ function allowedToOthers({ limit, share }: QuotaPlan): number {
   return limit - share + Math.max(WORTH_PERMITS, limit * WORTH_SHARE);
 }
 
-/** A classifier is user code: numbers that are none are left out. */
-function sound(reading: QuotaReading): QuotaReading {
+/** A classifier is user code: what it says is not believed unseen. */
+function isSound(reading: QuotaReading): boolean {
+  if (typeof reading !== 'object' || reading === null) return false;
+  const { limit, remaining, resetMs, windowMs, unit, policy } = reading;
+  const isCounted = isCount(limit ?? 1) && limit !== 0 && isCount(remaining ?? 1);
+  const isTimed = isCount(resetMs ?? 1) && isCount(windowMs ?? 1) && windowMs !== 0;
+  return (
+    isCounted && isTimed && typeof (unit ?? '') === 'string' && unit !== 'request' && typeof (policy ?? '') === 'string'
+  );
+}
+
+/** The same without what is no number, or no name. */
+function mended(reading: QuotaReading): QuotaReading {
   const { limit, remaining, resetMs, windowMs, unit, policy }: QuotaReading = reading ?? {};
   return {
     ...(isCount(limit) && limit > 0 ? { limit } : {}),
