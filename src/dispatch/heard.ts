@@ -2,9 +2,11 @@ import type { HeardSnapshot } from '../base/snapshot.ts';
 import type { QuotaReading } from '../base/verdict.ts';
 import { type Outcome, REQUESTS } from '../base/words.ts';
 import type { Gate } from '../model/gate.ts';
-import type { HoldNews } from './hold-news.ts';
+import { defined, type HoldNews } from './hold-news.ts';
 import type { LanePorts } from './ports.ts';
 import { Witness, type WitnessHost } from './witness.ts';
+
+const SAME_RESET_MS = 60_000;
 
 /** What hearing needs of its lane. */
 export interface HeardHost extends WitnessHost {
@@ -12,6 +14,7 @@ export interface HeardHost extends WitnessHost {
   readonly gate: Gate;
   readonly ports: LanePorts;
   readonly news: HoldNews;
+  readonly isPaused: (now: number) => boolean;
   /** The outlook of the waiters has worsened. */
   readonly held: () => void;
 }
@@ -31,6 +34,7 @@ const OF_ONE_ENDPOINT = /(?:^|-)endpoint(?:$|-)/;
 export class Heard {
   last: HeardSnapshot | undefined;
   readonly witness: Witness;
+  #toldUntil = 0;
   readonly #host: HeardHost;
 
   constructor(host: HeardHost) {
@@ -66,12 +70,30 @@ export class Heard {
     });
   }
 
+  /** New work is refused from now on, and no 429 will say why. */
+  #tellOfPause(until: number, now: number): void {
+    // A reset that is told by the second comes a little later with every answer.
+    const isTold = until < this.#toldUntil + SAME_RESET_MS;
+    this.#toldUntil = Math.max(this.#toldUntil, until);
+    if (isTold) return;
+    const { ports } = this.#host;
+    const server = defined({ ...this.#spent(), resetMs: until - now });
+    const action = { kind: 'pause', cause: 'quota-reset', until: ports.clock.wallNow() + (until - now) } as const;
+    this.witness.raise('QuotaExhausted', server, action);
+  }
+
+  #spent(): QuotaReading {
+    const { limit, remaining } = this.last?.quotas.find((one) => one.remaining === 0) ?? {};
+    return { ...(limit === undefined ? {} : { limit }), ...(remaining === undefined ? {} : { remaining }) };
+  }
+
   /** Where nothing is left by the server's count, the lane is held until the count starts afresh; true if that is news. */
   #holdIfSpent(now: number): boolean {
     const { gate, news } = this.#host;
     const until = gate.caps.spentUntil;
     if (until <= now || !gate.hold('quota-reset', until, now)) return false;
     news.held('quota-reset', until, now, {});
+    if (this.#host.isPaused(now)) this.#tellOfPause(until, now);
     return true;
   }
 }
