@@ -1,10 +1,11 @@
 import { isAdmissionError } from '../base/errors.ts';
-import { type Candidate, isHintKey } from './body-hints.ts';
+import type { Candidate } from './body-hints.ts';
 import type { ProviderCode } from './code-rows.ts';
-import { asStatus, isList, isPlain, itemsOf, jsonOf, property } from './fields.ts';
+import { asStatus, isList, isPlain, itemsOf, jsonOf, property, quotedJsonOf } from './fields.ts';
 import { asBytes, readDetail, readStatusDetails } from './grpc-details.ts';
 import { type HeaderReader, headerReader } from './headers.ts';
 import { CODE_FIELDS, matchCode } from './match.ts';
+import { ASKED, isHint, isOwnHint, RATE_LIMITS, type Role, rolesOf } from './roles.ts';
 
 /** Everything that one answer of a downstream says, wherever in the value it stands; outermost first. */
 export interface Evidence {
@@ -27,91 +28,7 @@ const MOST_DEPTH = 8;
 const MOST_ITEMS = 20;
 const MOST_KEYS = 100;
 
-type Role = 'status' | 'headers' | 'response' | 'part' | 'body' | 'text' | 'error' | 'cause';
-
-/** What properties hold, by name. Fields of codes and of waits are known elsewhere. */
-const ROLES: Readonly<Record<Role, readonly string[]>> = {
-  status: [
-    'status',
-    'statusCode',
-    ':status',
-    'httpStatusCode',
-    'code',
-    'error_code',
-    'status_code',
-    'httpStatus',
-    'networkStatusCode',
-  ],
-  headers: ['headers', 'responseHeaders', 'header', 'metadata', 'rawHeaders'],
-  /** Objects of any class that belong to the answer. */
-  response: ['response', '$response', 'rawResponse', 'networkError', 'meta'],
-  part: ['error', 'raw', '$metadata', '$retryable'],
-  /** JSON, already parsed; anything of another class here is a stream, bytes or a client's own affair. */
-  body: [
-    ...['data', 'body', 'details', 'errorDetails', 'statusDetails', 'error_details', 'errorInfo', 'errorInfoMetadata'],
-    ...['result', 'payload', 'extensions', 'cost', 'http', 'parameters', 'response_metadata', 'innererror', 'reason'],
-    ...[
-      'graphQLErrors',
-      'json',
-      'fault',
-      'detail',
-      'error_data',
-      'additional_data',
-      'info',
-      'shape',
-      'rate',
-      'violations',
-    ],
-    ...[
-      'Error',
-      'CancellationReasons',
-      'debug',
-      'sys',
-      '_meta',
-      'output',
-      'metadata',
-      'quotaErrorDetails',
-      'quota_error_details',
-    ],
-  ],
-  /** JSON, not yet parsed. */
-  text: [
-    'message',
-    'body',
-    'data',
-    'text',
-    'responseBody',
-    'bodyAsText',
-    'responseText',
-    'response',
-    'error',
-    'details',
-  ],
-  /** Plain: more of the same answer. An error: one that is wrapped. */
-  error: ['errors', 'original', 'originalError', 'inner', 'innerError', 'source', 'suppressed'],
-  cause: ['lastError', 'cause', 'jse_cause'],
-};
-
-const RATE_LIMITS = ['rateLimit', 'rate_limit'];
-
-/** Names that instances are asked for: theirs may be inherited, or getters, or not enumerable. */
-const HINTS = [
-  'retryAfter',
-  'retryAfterMs',
-  'retryAfterSeconds',
-  'retryAfterInMs',
-  'retryAfterInMilliseconds',
-  'retryDelay',
-];
-const ASKED = [
-  ...new Set([...Object.values(ROLES).flat(), ...CODE_FIELDS, ...HINTS, ...RATE_LIMITS, 'seconds']),
-].filter((name) => !name.includes('-'));
-
-const ROLES_OF = new Map<string, ReadonlySet<Role>>();
-for (const role of Object.keys(ROLES) as Role[]) {
-  for (const name of ROLES[role]) ROLES_OF.set(name, new Set([...(ROLES_OF.get(name) ?? []), role]));
-}
-const NO_ROLES: ReadonlySet<Role> = new Set();
+const QUOTED: ReadonlySet<unknown> = new Set([429, 503, 529]);
 
 interface Visit {
   readonly node: object;
@@ -170,11 +87,11 @@ class Walk {
     const isBody = isPlain(node);
     // The body of a fetch Response is its caller's, and some runtimes make a stream when they are asked for it.
     const isFetch = !isBody && typeof property(node, 'bodyUsed') === 'boolean';
-    for (const key of isBody ? keysOf(node) : ASKED) {
+    for (const key of isBody ? keysOf(node) : [...ASKED, ...keysOf(node).filter(isOwnHint)]) {
       if (isFetch && key === 'body') continue;
       const value = property(node, key);
       if (value === undefined || value === null || typeof value === 'function') continue;
-      const roles = ROLES_OF.get(key) ?? NO_ROLES;
+      const roles = rolesOf(key);
       if (typeof value === 'object') this.#object(key, value, roles, visit);
       else this.#scalar(key, value, roles, visit);
     }
@@ -191,7 +108,7 @@ class Walk {
     }
     if (isHint(key)) this.evidence.candidates.push({ key, value, node });
     if (typeof value !== 'string' || !roles.has('text')) return;
-    const json = jsonOf(value);
+    const json = jsonOf(value) ?? (key === 'message' && hasRefused(node) ? quotedJsonOf(value) : undefined);
     if (json !== undefined) this.#push(json, depth + 1, false);
   }
 
@@ -206,7 +123,7 @@ class Walk {
     const { evidence } = this;
     if (roles.has('headers')) this.#headers(key, value, depth);
     if (isHint(key)) evidence.candidates.push({ key, value, node });
-    if (RATE_LIMITS.includes(key)) this.#rateLimit(value);
+    if (RATE_LIMITS.has(key)) this.#rateLimit(value);
     if (key === 'throttleStatus') evidence.candidates.push({ key, value, node });
     if (key === '$retryable' && property(value, 'throttling') === true) this.#named('$retryable', 'throttling', node);
     if (roles.has('cause')) this.#wrap(value);
@@ -259,8 +176,9 @@ class Walk {
   }
 }
 
-function isHint(key: string): boolean {
-  return /^(?:retry|backoff|seconds$|penstock)/i.test(key) && isHintKey(key);
+/** Only of an answer that was a refusal anyway is it read what a client quotes behind words of its own. */
+function hasRefused(node: object): boolean {
+  return ['status', 'statusCode', 'code'].some((key) => QUOTED.has(property(node, key)));
 }
 
 function isErrorLike(value: object): boolean {
