@@ -28,6 +28,9 @@ const MOST_DEPTH = 8;
 const MOST_ITEMS = 20;
 const MOST_KEYS = 100;
 
+/** What reads, or is, the body of a fetch `Response`. */
+const READERS: ReadonlySet<string> = new Set(['body', 'json', 'text']);
+
 const QUOTED: ReadonlySet<unknown> = new Set([429, 503, 529]);
 
 interface Visit {
@@ -88,7 +91,7 @@ class Walk {
     // The body of a fetch Response is its caller's, and some runtimes make a stream when they are asked for it.
     const isFetch = !isBody && typeof property(node, 'bodyUsed') === 'boolean';
     for (const key of isBody ? keysOf(node) : [...ASKED, ...keysOf(node).filter(isOwnHint)]) {
-      if (isFetch && key === 'body') continue;
+      if (isFetch && READERS.has(key)) continue;
       const value = property(node, key);
       if (value === undefined || value === null || typeof value === 'function') continue;
       const roles = rolesOf(key);

@@ -12,6 +12,7 @@ export const CANCELLED: Verdict = Object.freeze({ outcome: 'cancelled' });
 /** Errors in errors in errors: more of them than a retrying client that wraps a retrying client makes. */
 const MOST_ERRORS = 24;
 const MOST_CONTENTS = 5;
+const CONTAINERS = ['headers', 'responseHeaders', 'header'];
 
 /**
  * What an object that was thrown means, read from its structure alone: never from its class, its
@@ -112,8 +113,9 @@ interface Returned {
 }
 
 /**
- * What a returned object means. Only what has a status and headers (or the `retryAfterMs` of a report)
- * is an answer of a downstream, and MCP, JSON-RPC and events of streams mark a failure otherwise; all else is data, whatever it says.
+ * What a returned object means. An answer of a downstream has a status and headers (or the `retryAfterMs` of a
+ * report), or is a client's result: with the response beside it or in its error, or an error beside headers.
+ * MCP, JSON-RPC and events of streams mark a failure otherwise; all else is data, whatever it says.
  */
 export function recogniseReturned(value: object, how: Recognition): Verdict {
   const fields = value as Returned;
@@ -245,11 +247,12 @@ export function textsOf(result: unknown): string[] {
 }
 
 function containerOf(value: object): object | undefined {
-  const places = ['headers', 'responseHeaders', 'header'].map((key) => property(value, key));
-  const container = [...places, property(property(value, 'response'), 'headers')].find(
-    (place) => typeof place === 'object' && place !== null,
-  );
-  if (container !== undefined) return container as object;
+  for (const key of CONTAINERS) {
+    const place = property(value, key);
+    if (typeof place === 'object' && place !== null) return place;
+  }
+  const inner = property(property(value, 'response'), 'headers');
+  if (typeof inner === 'object' && inner !== null) return inner;
   if (property(value, ':status') !== undefined) return value;
   return typeof property(value, 'retryAfterMs') === 'number' ? {} : undefined;
 }
