@@ -1,7 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
 /** What is not a unit test has a project, and a pace, of its own. */
-const APART = ['test/house/**', 'test/property/**', 'test/package/**', 'test/real/**', 'test/services/**'];
+const APART = [
+  'test/house/**',
+  'test/property/**',
+  'test/package/**',
+  'test/real/**',
+  'test/clients/**',
+  'test/services/**',
+];
 
 export default defineConfig({
   test: {
@@ -17,6 +24,8 @@ export default defineConfig({
         },
       },
       { test: { name: 'house', include: ['test/house/**/*.test.ts'], testTimeout: 60_000 } },
+      // Real client libraries against servers on the loopback interface.
+      { test: { name: 'clients', include: ['test/clients/**/*.test.ts'], testTimeout: 10_000 } },
       // Real time is what these test: one file after the other, so that none starves another of the processor.
       {
         test: {

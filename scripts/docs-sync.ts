@@ -1,7 +1,7 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
- * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`,
- * `bench` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
+ * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`, `bench`, `incidents`,
+ * `hypotheses` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +11,10 @@ import { machineLine, type Report, summaryTable } from '../benchmarks/lib/report
 import * as errors from '../src/base/errors.ts';
 import type { ProviderCode } from '../src/feedback/code-rows.ts';
 import { PROVIDER_CODES } from '../src/feedback/codes.ts';
+import { RULES } from '../src/feedback/diagnosis.ts';
 import { DIALECTS, WAIT_HEADERS } from '../src/feedback/dialects.ts';
 import { describeOptions } from '../src/policy/options.ts';
+import { incidentLines } from './incident-table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(ROOT, 'benchmarks', 'results');
@@ -23,6 +25,8 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   waits: waitsTable,
   limits: limitsTable,
   bench: benchTable,
+  incidents: incidentsTable,
+  hypotheses: hypothesesTable,
   codes: codesTable,
 };
 
@@ -72,6 +76,14 @@ function optionsTable(): string {
   );
 }
 
+function hypothesesTable(): string {
+  const rows = RULES.map(({ hypothesis, when }, at) => [String(at + 1), `\`${hypothesis}\``, when]);
+  return table(
+    ['order', 'hypothesis', 'evidence'],
+    [...rows, [String(rows.length + 1), '`unknown`', 'None of these.']],
+  );
+}
+
 /** Where the caller decides, the word of the class alone would mislead. */
 const RETRYABLE: Readonly<Record<string, string>> = {
   DeadlineExceeded: 'yes; in phase `running` only if the call is idempotent',
@@ -113,6 +125,10 @@ function sentence(comment: string): string {
     .replaceAll(/^\s*\*+ ?/gm, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
+}
+
+function incidentsTable(): string {
+  return table(['from', 'what comes', 'of a call from', 'hint', 'what the lane does', 'to'], incidentLines());
 }
 
 /** More fields than this are listed under the table. */

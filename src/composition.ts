@@ -1,6 +1,7 @@
 import type { AlertDesk } from './alerts/desk.ts';
 import { createAlertDesk } from './alerts/desk.ts';
 import { checkArguments, plainName } from './arguments.ts';
+import type { AlertFacts } from './base/alert.ts';
 import { EventBus } from './base/bus.ts';
 import { type Clock, createSystemClock } from './base/clock.ts';
 import { type AdmissionError, DispatcherClosed, PolicyError, UnknownDownstream } from './base/errors.ts';
@@ -18,12 +19,15 @@ import { closed } from './dispatch/refusals.ts';
 import { SignalHub } from './dispatch/signals.ts';
 import { Slices } from './dispatch/slices.ts';
 import { READY_MADE } from './feedback/classifiers.ts';
+import { diagnose } from './feedback/diagnosis.ts';
 import { createJudge } from './feedback/judge.ts';
 import { remembering } from './feedback/remembered.ts';
+import { Spoken } from './model/spoken.ts';
 import { diffDownstream } from './policy/diff.ts';
 import { policyHash } from './policy/hash.ts';
 import type { DownstreamPolicyInput } from './policy/input.ts';
 import { defaultsOf, resolveDownstream, resolvePolicy } from './policy/resolve.ts';
+import { Suggestions } from './policy/suggestions.ts';
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 import { VERSION } from './version.ts';
 
@@ -49,7 +53,8 @@ export class Composition {
   readonly #options: DispatcherOptions;
   readonly #env: Environment;
   readonly #defaults: DownstreamPolicyInput;
-  readonly #shared: Omit<LanePorts, 'judge'>;
+  readonly #suggestions: Suggestions;
+  readonly #shared: Omit<LanePorts, 'judge' | 'spoken'>;
   #hash: string | undefined;
   #callId = 0;
   #incidentId = 0;
@@ -61,6 +66,7 @@ export class Composition {
     const plan = resolvePolicy(policy, { env: this.#env });
     this.#checkClassifiers(plan);
     this.#defaults = defaultsOf(policy, this.#env);
+    this.#suggestions = new Suggestions(policy, this.#defaults, this.#env);
     this.clock = options.clock ?? createSystemClock();
     const { clock } = this;
     const random = options.random ?? Math.random;
@@ -78,7 +84,7 @@ export class Composition {
       bus: this.bus,
       signals: new SignalHub(),
       slices: new Slices(clock),
-      raise: (facts) => void this.desk.raise(facts),
+      raise: (facts) => void this.desk.raise(this.#diagnosed(facts)),
       random,
       nextCallId: () => ++this.#callId,
       nextIncidentId: () => `${instance}-i${++this.#incidentId}`,
@@ -129,6 +135,7 @@ export class Composition {
       throw new DispatcherClosed(`${name}: not registered, the dispatcher is closed.`, { downstream: name });
     const plan = resolveDownstream(name, policy, this.#defaults);
     const known = this.downstreams.get(name);
+    this.#suggestions.write(name, policy);
     const changes = diffDownstream(name, known?.plan, plan);
     if (known === undefined) this.downstreams.set(name, this.#make(plan));
     else {
@@ -143,6 +150,7 @@ export class Composition {
     const downstream = this.find(name);
     const changes = diffDownstream(name, downstream.plan, undefined);
     this.downstreams.delete(name);
+    this.#suggestions.erase(name);
     this.retired.add(downstream);
     downstream.shut(closed('lane'), true);
     this.#rested();
@@ -187,7 +195,13 @@ export class Composition {
   }
 
   #make(plan: DownstreamPlan): Downstream {
-    return new Downstream(plan, { ...this.#shared, judge: this.#judge(plan) });
+    return new Downstream(plan, { ...this.#shared, judge: this.#judge(plan), spoken: new Spoken() });
+  }
+
+  #diagnosed(facts: AlertFacts): AlertFacts {
+    const { findings, wish } = diagnose(facts);
+    const suggestion = wish === undefined ? undefined : this.#suggestions.for(facts.downstream, wish);
+    return { ...facts, findings, ...(suggestion === undefined ? {} : { suggestion }) };
   }
 
   #judge(plan: DownstreamPlan): Judge {

@@ -7,6 +7,7 @@ export type {
   AlertSink,
   Hypothesis,
   ServerWord,
+  Suggestion,
   WindowCount,
 } from './base/alert.ts';
 export type { Clock } from './base/clock.ts';
@@ -31,6 +32,7 @@ export type { HoldState, PolicyChange } from './base/plan.ts';
 export type {
   ClassSnapshot,
   DownstreamSnapshot,
+  HeardSnapshot,
   LaneTotals,
   QuotaSnapshot,
   Snapshot,

@@ -12,6 +12,7 @@ export {
   type FakeDownstreamOptions,
   type FakeHint,
 } from './testing/fake-downstream.ts';
+export type { FakeHeaders, FakeQuota } from './testing/fake-headers.ts';
 export type { FakeLimit } from './testing/fake-limits.ts';
 export { ManualClock, type SuspendOptions } from './testing/manual-clock.ts';
 export { type EventRecord, type EventSource, type RecordedCall, recordEvents } from './testing/recorder.ts';

@@ -7,6 +7,7 @@ import { lateness } from './lateness.ts';
 import { metrics } from './metrics.ts';
 import { recognition } from './recognition.ts';
 import { saturation } from './saturated.ts';
+import { storms } from './storm.ts';
 import { uncontended } from './uncontended.ts';
 import { waiters } from './waiters.ts';
 
@@ -20,6 +21,7 @@ export const ROWS: readonly Row[] = [
   bystanders,
   waiters,
   ...endings,
+  storms,
   ...saturation,
   lateness,
 ];

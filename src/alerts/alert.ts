@@ -1,7 +1,6 @@
 import type { Alert, AlertFacts, AlertSeverity, Hypothesis } from '../base/alert.ts';
 import { explanationOf } from './explanation.ts';
 import { isoInstant } from './instants.ts';
-import { suggestionFor } from './suggestion.ts';
 
 /** From the third incident in a row on, what we hold is not enough: somebody must look. */
 const INCIDENTS_THAT_PAGE = 3;
@@ -12,8 +11,7 @@ const INCIDENTS_THAT_PAGE = 3;
  */
 export function buildAlert(facts: AlertFacts, origin: Alert['origin'], id?: string): Alert {
   const { incident, action, impact } = facts;
-  const hypothesis = hypothesisOf(facts);
-  const suggestion = suggestionFor(facts);
+  const { suggestion } = facts;
   return {
     schema: 1,
     id: id ?? `${incident.id}-${facts.name}-${incident.throttles}`,
@@ -33,8 +31,8 @@ export function buildAlert(facts: AlertFacts, origin: Alert['origin'], id?: stri
     impact: { ...impact, tools: impact.tools.slice(0, 5) },
     observed: facts.observed,
     server: facts.server,
-    hypothesis,
-    explanation: explanationOf(facts, hypothesis, suggestion),
+    hypothesis: hypothesisOf(facts),
+    explanation: explanationOf(facts),
     ...(suggestion !== undefined && { suggestion }),
     ...labels(facts),
   };
@@ -49,14 +47,9 @@ function severityOf(facts: AlertFacts): AlertSeverity {
   return name === 'QuotaModelWrong' && facts.declared.length === 0 ? 'info' : 'warning';
 }
 
-/** Only what is certain, or plain from the facts; everything else is `unknown`, and the text says what is not known. */
-function hypothesisOf(facts: AlertFacts): Hypothesis {
-  if (facts.name !== 'QuotaModelWrong' || facts.declared.length === 0) return 'unknown';
-  const { windows, processUpMs } = facts.observed;
-  if (windows.some(({ starts, declared }) => declared !== undefined && starts > declared)) {
-    return 'policy-too-wide';
-  }
-  return processUpMs < facts.longestWindowMs ? 'restart' : 'unknown';
+/** What is best founded; where nothing is, the text says what is not known. */
+function hypothesisOf({ findings = [] }: AlertFacts): Hypothesis {
+  return findings[0]?.hypothesis ?? 'unknown';
 }
 
 function labels(facts: AlertFacts): Partial<Alert> {

@@ -1,25 +1,38 @@
-import type { Alert, AlertFacts, Hypothesis, WindowCount } from '../base/alert.ts';
+import type { Alert, AlertFacts, AlertName, WindowCount } from '../base/alert.ts';
 import { formatDuration } from '../base/duration.ts';
+import type { Finding } from '../base/evidence.ts';
 import { REQUESTS } from '../base/words.ts';
+import { findingText, findingToDo } from './findings.ts';
 import { clockTime } from './instants.ts';
 
 /**
  * Three paragraphs for somebody who was asleep a minute ago: what Penstock has done and until when;
  * what was seen, numbers first; what to change, or that nothing is to be done.
  */
-export function explanationOf(facts: AlertFacts, hypothesis: Hypothesis, suggestion: Alert['suggestion']): string {
-  return [whatWasDone(facts), whatWasSeen(facts), whatToDo(facts, hypothesis, suggestion)].join('\n');
+export function explanationOf(facts: AlertFacts): string {
+  return [whatWasDone(facts), whatWasSeen(facts), whatToDo(facts)].join('\n');
 }
 
 /** What is said of an incident that is over. */
 export function explainEnd(last: Alert, sinceIso: string, quietMs: number, count: number): string {
   const since = clockTime(Date.parse(sinceIso), Date.parse(last.at));
   const seen = count === 1 ? 'one alert' : `${count} alerts`;
-  const over = `${last.downstream} is quiet again: nothing for ${formatDuration(quietMs)}, after ${seen} since ${since}.`;
+  const what =
+    last.name === 'QuotaDrift' || last.name === 'OtherConsumer'
+      ? `${last.name} of ${last.downstream} is over`
+      : `${last.downstream} is quiet again`;
+  const over = `${what}: nothing for ${formatDuration(quietMs)}, after ${seen} since ${since}.`;
   const isOpen = last.name === 'QuotaModelWrong' && last.hypothesis === 'unknown';
   const rest = isOpen ? ', but the cause was not found: it may come back.' : '.';
   return `${over}\nNothing is to be done now${rest}`;
 }
+
+const ABOUT_A_QUOTA: ReadonlySet<AlertName> = new Set([
+  'QuotaModelWrong',
+  'QuotaExhausted',
+  'QuotaDrift',
+  'OtherConsumer',
+]);
 
 function whatWasDone(facts: AlertFacts): string {
   const { name, downstream, at, action, impact } = facts;
@@ -57,15 +70,16 @@ function cause({ action }: AlertFacts): string {
 }
 
 function whatWasSeen(facts: AlertFacts): string {
-  const { incident, observed, impact, name, detail } = facts;
+  const { incident, observed, impact, name, detail, findings = [] } = facts;
   const said: string[] = [];
   if (detail !== undefined) said.push(sentence(detail));
-  if (name !== 'QuotaModelWrong' && name !== 'QuotaExhausted') {
+  if (!ABOUT_A_QUOTA.has(name)) {
     const oldest = impact.waiting === 0 ? '' : `, the oldest for ${formatDuration(impact.oldestWaitMs)}`;
     said.push(`${impact.inFlight} in flight, ${impact.waiting} waiting${oldest}.`);
     return said.join(' ');
   }
   if (incident.throttles > 0) said.push(throttles(facts));
+  said.push(...findings.map(findingText).filter((text) => text !== ''));
   const starts = [...observed.windows].sort((a, b) => b.windowMs - a.windowMs).map(windowText);
   if (starts.length > 0) said.push(`Started by this process: ${starts.join('; ')}.`);
   if (observed.sinceHoldMs !== undefined) {
@@ -75,11 +89,21 @@ function whatWasSeen(facts: AlertFacts): string {
   return said.join(' ');
 }
 
-function throttles({ incident, server }: AlertFacts): string {
+function throttles({ incident, server, findings = [] }: AlertFacts): string {
+  const isLeftTold = findings.some((finding) => finding.hypothesis === 'hidden-window' && finding.left !== undefined);
   const calls = counted(incident.throttles, 'call was throttled', 'calls were throttled');
   const row = incident.inARow > 1 ? `, the ${ordinal(incident.inARow)} in a row` : '';
   const status = server.status === undefined ? '' : ` with status ${server.status}`;
-  return `${calls}${status} in this incident${row}. ${wait(server)}`;
+  return `${calls}${status} in this incident${row}. ${wait(server)}${isLeftTold ? '' : left(server)}`;
+}
+
+function left({ limit, remaining, resetMs }: AlertFacts['server']): string {
+  if (limit === undefined && remaining === undefined) return '';
+  const of = limit === undefined ? '' : ` of ${limit}`;
+  const reset = resetMs === undefined ? '' : `, with a reset in ${formatDuration(resetMs)}`;
+  return remaining === undefined
+    ? ` It named a limit${of}${reset}.`
+    : ` It said that ${remaining}${of} were left${reset}.`;
 }
 
 function wait({ retryAfterMs, readFrom, capped }: AlertFacts['server']): string {
@@ -95,17 +119,17 @@ function windowText({ windowMs, starts, declared, sized }: WindowCount): string 
   return `${text} (they allow ${declared}${sized === undefined ? '' : `, we use ${Math.floor(sized)}`})`;
 }
 
-function whatToDo(facts: AlertFacts, hypothesis: Hypothesis, suggestion: Alert['suggestion']): string {
+function whatToDo(facts: AlertFacts): string {
   switch (facts.name) {
     case 'QuotaModelWrong':
-      return facts.declared.length === 0 ? declareOne(facts, suggestion) : correctTheQuota(facts, hypothesis);
+      return facts.declared.length === 0 ? declareOne(facts) : correctTheQuota(facts);
     case 'QuotaExhausted':
       return `To do: have the quota of ${facts.downstream} raised, or stop the work that uses it up. Waiting for seconds does not cure it.`;
     case 'LaneStalled':
       return 'To do: find out why these calls do not end. Pass call.signal on to the client; give the calls a deadline or the downstream a maxRun.';
     case 'QuotaDrift':
     case 'OtherConsumer':
-      return `Nothing is to be done now. If it lasts, correct the quota of ${facts.downstream} in the policy.`;
+      return `No call was refused, so nothing is urgent. ${correctTheQuota(facts)}`;
     case 'UngatedRequest':
       return `To do: send these requests through callDownstream('${facts.downstream}', ...).`;
     case 'PolicyRejected':
@@ -115,27 +139,37 @@ function whatToDo(facts: AlertFacts, hypothesis: Hypothesis, suggestion: Alert['
   }
 }
 
-function declareOne({ downstream, action }: AlertFacts, suggestion: Alert['suggestion']): string {
+function declareOne({ downstream, action, suggestion, evidence }: AlertFacts): string {
   const unlimited = action.kind === 'none' ? ' in place of `unlimited`' : '';
   const first = `The policy declares no quota for ${downstream}, so no model of ours was wrong. To do, by day: find out its limit and declare it as \`quota\`${unlimited}`;
-  return suggestion === undefined
-    ? `${first}.`
-    : `${first}; ${suggestion.to}, what it is known to have answered, is a start.`;
+  if (suggestion === undefined) return `${first}.`;
+  const isTold = evidence?.counters.some(({ limit, windowMs }) => limit !== undefined && windowMs !== undefined);
+  const what = isTold === true ? 'what its headers say' : 'what it is known to have answered';
+  return `${first}; ${shownQuota(suggestion.to)}, ${what}, is a start.`;
 }
 
-function correctTheQuota(facts: AlertFacts, hypothesis: Hypothesis): string {
-  const { downstream, owner, source, incident, longestWindowMs } = facts;
+/** A suggestion is a quota, or all options of a downstream with one in it. */
+function shownQuota(to: unknown): string {
+  return typeof to === 'string' ? to : String((to as { readonly quota?: unknown }).quota);
+}
+
+function correctTheQuota(facts: AlertFacts): string {
+  const { downstream, owner, source, incident, suggestion, findings = [] } = facts;
   const quotas = facts.declared.map(({ text }) => text).join(' and ');
   const declared = `${quotas}${source === undefined ? '' : ` (source: ${source})`}`;
-  if (hypothesis === 'policy-too-wide') {
-    return `To do: our policy let more calls start than ${declared}. Lower \`burst\`, \`providerBurst\` or \`utilization\` of ${downstream}.`;
-  }
-  if (hypothesis === 'restart' && incident.inARow < 2) {
-    return `Nothing is to be done now: this process is younger than the longest window (${formatDuration(longestWindowMs)}), so calls of the one before it may still count. If it happens again without a restart, the declared quota of ${downstream} is wrong: ${declared}.`;
-  }
+  const [first] = findings;
+  if (first !== undefined && first.hypothesis !== 'unknown')
+    return `${findingToDo(first, facts, declared, suggestion)}${byHand(facts)}`;
   const when = incident.inARow < 3 ? 'To do, if it comes back' : 'To do now, because waiting does not cure it';
   const ask = owner === undefined ? 'find out' : `ask ${owner}`;
-  return `${evidence(facts, declared)} Why it throttled us is not known: its limit may be lower, it may count in a shorter window, or somebody else may use the same credential. ${when}: ${ask} which limit applies, and lower \`quota\` or \`utilization\` of ${downstream}.${byHand(facts)}`;
+  return `${evidence(facts, declared)} ${notKnown(first)} ${when}: ${ask} which limit applies, and lower \`quota\` or \`utilization\` of ${downstream}.${byHand(facts)}`;
+}
+
+function notKnown(finding: Finding | undefined): string {
+  if (finding?.hypothesis === 'unknown' && finding.isCounted) {
+    return 'Why it throttled us is not known: by its own headers none of its limits was used up, or not by more than we started.';
+  }
+  return 'Why it throttled us is not known: its limit may be lower, it may count in a shorter window, or somebody else may use the same credential.';
 }
 
 /** Says no more than was counted: windows count starts, never other units. */

@@ -1,10 +1,14 @@
-import type { Alert } from '../base/alert.ts';
+import type { Alert, AlertName } from '../base/alert.ts';
 import { type Clock, LONGEST_TIMER_MS } from '../base/clock.ts';
 import { explainEnd } from './explanation.ts';
 import { isoInstant } from './instants.ts';
 
 /** A sink hears of a changed incident at most this often; and nothing is over before this long without a 429. */
 const QUIET_MS = 300_000;
+
+/** What is said once an hour for as long as it lasts is over when it was not said for longer than that. */
+const HOURLY_QUIET_MS = 4_500_000;
+const HOURLY: ReadonlySet<AlertName> = new Set(['QuotaDrift', 'OtherConsumer']);
 
 /** What a sink was told last, and what has happened since. Instants are monotonic. */
 interface Open {
@@ -43,7 +47,8 @@ export class Incidents {
   take(alert: Alert, heldForMs: number, longestWindowMs: number): void {
     const now = this.#clock.now();
     const key = incidentKey(alert);
-    const quietMs = Math.max(QUIET_MS, 2 * longestWindowMs);
+    const isHourly = HOURLY.has(alert.name);
+    const quietMs = Math.max(isHourly ? HOURLY_QUIET_MS : QUIET_MS, 2 * longestWindowMs);
     // A lane that stands still is not quiet: it is not over before its hold is.
     const endsAt = now + Math.max(quietMs, heldForMs);
     const open = this.#open.get(key);
@@ -67,6 +72,8 @@ export class Incidents {
     open.count = Math.max(open.count + 1, alert.incident.throttles);
     open.endsAt = endsAt;
     open.quietMs = quietMs;
+    // It is said again only where it has changed, or an hour later.
+    if (isHourly) open.toldState = '';
     this.#look(key, open, now);
     this.#arm(dueAt(open));
   }

@@ -1,4 +1,5 @@
 import type { Alert } from '../base/alert.ts';
+import { changeText } from './findings.ts';
 import type { PacedSink } from './mailbox.ts';
 
 export interface StderrSinkOptions {
@@ -46,8 +47,8 @@ export function alertBlock(alert: Alert): string {
   ];
   for (const paragraph of alert.explanation.split('\n')) lines.push(...wrap(paragraph).map(indent));
   if (alert.suggestion !== undefined && alert.status === 'firing') {
-    const { path, from, to } = alert.suggestion;
-    lines.push(indent(`policy: ${path}: ${from === null ? '' : `${JSON.stringify(from)} -> `}${JSON.stringify(to)}`));
+    const change = changeText(alert.suggestion);
+    if (!alert.explanation.includes(change)) lines.push(indent(`policy: ${change}`));
   }
   const facts = Object.entries({
     owner: alert.owner,

@@ -1,3 +1,4 @@
+import type { Evidence, Finding } from './evidence.ts';
 import type { HoldCause } from './words.ts';
 
 export type AlertName =
@@ -43,6 +44,14 @@ export interface ServerWord {
   readonly limit?: number;
   readonly remaining?: number;
   readonly resetMs?: number;
+}
+
+/** A change of the policy, ready to paste: the value at `path` in the place of what is there. `from` is null where nothing is. */
+export interface Suggestion {
+  /** `downstreams.carrier.quota`. */
+  readonly path: string;
+  readonly from: unknown;
+  readonly to: unknown;
 }
 
 /** What a person is told. Schema 1. */
@@ -94,7 +103,7 @@ export interface Alert {
   readonly server: ServerWord;
   readonly hypothesis: Hypothesis;
   readonly explanation: string;
-  readonly suggestion?: { readonly path: string; readonly from: unknown; readonly to: unknown };
+  readonly suggestion?: Suggestion;
   readonly owner?: string;
   readonly source?: string;
   readonly runbook?: string;
@@ -127,7 +136,7 @@ export interface AlertFacts {
   readonly impact: Alert['impact'];
   readonly observed: Alert['observed'];
   readonly server: ServerWord;
-  /** Whether any request quota is declared; without one there is no model to be wrong. */
+  /** Without any there is no model to be wrong. */
   readonly declared: readonly {
     readonly text: string;
     readonly limit: number;
@@ -135,6 +144,12 @@ export interface AlertFacts {
     readonly unit: string;
   }[];
   readonly longestWindowMs: number;
+  /** The numbers from which a diagnosis is made. */
+  readonly evidence?: Evidence;
+  /** What they mean, best founded first. */
+  readonly findings?: readonly Finding[];
+  /** A change of the policy that fits them, checked and ready to paste. */
+  readonly suggestion?: Suggestion;
   readonly owner?: string;
   readonly source?: string;
   readonly runbook?: string;

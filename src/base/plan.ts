@@ -69,6 +69,8 @@ export interface DownstreamPlan {
   readonly maxAccounts: number;
   readonly unlimited: boolean;
   readonly workers: number;
+  /** False: nothing is said of headers before a 429. */
+  readonly earlyAlerts?: boolean;
   readonly hosts?: readonly string[];
   readonly owner?: string;
   readonly source?: string;

@@ -1,5 +1,6 @@
 import type { ErrorCode } from './errors.ts';
 import type { HoldState } from './plan.ts';
+import type { QuotaReading } from './verdict.ts';
 import type { LimitedBy, Outcome, Priority } from './words.ts';
 
 /** The state of one bucket. */
@@ -10,6 +11,8 @@ export interface QuotaSnapshot {
   /** Permits in the bucket now; negative while a debt is repaid; never above `burst`. */
   readonly permits: number;
   readonly burst: number;
+  /** What the server's own counter leaves us, where that binds, and until when (epoch milliseconds). */
+  readonly counted?: { readonly left: number; readonly until: number };
   readonly declaredPerSecond: number;
   readonly sizedPerSecond: number;
 }
@@ -59,9 +62,18 @@ export interface DownstreamSnapshot {
   readonly inARow: number;
   readonly incidentId?: string;
   readonly lastThrottledAt?: number;
+  /** What the server said of its limits last; absent as long as it has said nothing. */
+  readonly heard?: HeardSnapshot;
   /** Lanes kept for `ctx.account`. */
   readonly accounts: number;
   readonly totals: LaneTotals;
+}
+
+/** The server's own counters, as an answer told them last. */
+export interface HeardSnapshot {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly quotas: readonly QuotaReading[];
 }
 
 /** Plain JSON: no NaN, no Infinity, no side effect of reading it. */

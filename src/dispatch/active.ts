@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { DownstreamPlan } from '../base/plan.ts';
 import type { Cost } from '../base/words.ts';
-import type { Costs } from '../model/gate.ts';
+import type { Costs } from '../model/bucket.ts';
 import type { Call, Lease } from './context.ts';
 import type { Request } from './request.ts';
 

@@ -1,6 +1,6 @@
 import { DUE_MS } from '../base/clock.ts';
-import { Bucket } from '../model/bucket.ts';
-import type { Costs, Gate } from '../model/gate.ts';
+import { Bucket, type Costs } from '../model/bucket.ts';
+import type { Gate } from '../model/gate.ts';
 import { type Ahead, startAfter } from '../model/projection.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { LimitedBy } from '../base/words.ts';
-import type { Costs } from '../model/gate.ts';
+import type { Costs } from '../model/bucket.ts';
 import { type Ahead, type Outlook, type Projection, projectAfter, startAfter } from '../model/projection.ts';
 import { freePlaces, type LaneCore } from './core.ts';
 import type { Request } from './request.ts';

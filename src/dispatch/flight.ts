@@ -24,6 +24,8 @@ export interface FlightHost extends LaneCore {
 /** The second half of a call's life: from its permit to its outcome. */
 export class Flight implements CallHost, AbortOwner<ActiveCall> {
   readonly #lane: FlightHost;
+  /** What a nested call has ended with, and the call around it: if that ends with the same, it is one answer. */
+  readonly #passedOn = new WeakMap<object, ActiveCall>();
 
   constructor(lane: FlightHost) {
     this.#lane = lane;
@@ -64,6 +66,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     const { bus } = ports;
     call.isTold = waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits;
     if (call.isTold) tell(ports, name, 'started', id, request, waitedMs ?? 0);
+    if (gate.caps.until > now) this.#lane.heard.startedOne();
     return call;
   }
 
@@ -115,8 +118,12 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       const told = { outcome, callMs: now - call.startedAt, retryAfterMs: server?.retryAfterMs };
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
-    if (verdict.quotas !== undefined) this.#lane.heard.hear(verdict.quotas, call.startNumber);
-    incidents.learn(verdict, call.epoch, request.tool, request.runId);
+    if (verdict.outcome === 'success' || !this.#isPassedOn(value, call)) {
+      const { heard } = this.#lane;
+      if (verdict.outcome === 'throttled') heard.witness.throttled(call.startNumber);
+      if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call.startNumber, verdict.outcome);
+      incidents.learn(verdict, call.epoch, request.tool, request.runId);
+    }
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)
       this.#lane.pump(isTimed ? now : undefined);
   }
@@ -181,7 +188,24 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   }
 
   nested<T>(outer: ActiveCall, fn: () => T): Promise<Awaited<T>> {
-    return this.#lane.nest(outer, fn) as Promise<Awaited<T>>;
+    const noted = async (): Promise<unknown> => {
+      try {
+        return this.#passOn(await fn(), outer);
+      } catch (error) {
+        throw this.#passOn(error, outer);
+      }
+    };
+    return this.#lane.nest(outer, noted) as Promise<Awaited<T>>;
+  }
+
+  #passOn(value: unknown, outer: ActiveCall): unknown {
+    if (typeof value === 'object' && value !== null) this.#passedOn.set(value, outer);
+    return value;
+  }
+
+  /** Whether a call ends with what one nested in it has ended with: the lane has learned from that already. */
+  #isPassedOn(value: unknown, call: ActiveCall): boolean {
+    return typeof value === 'object' && value !== null && this.#passedOn.get(value) === call;
   }
 
   correct(call: ActiveCall, actual: Cost): void {

@@ -1,6 +1,7 @@
 import { DUE_MS } from '../base/clock.ts';
 import type { Cost, LimitedBy, Priority } from '../base/words.ts';
 import { Bucket } from '../model/bucket.ts';
+import type { Outlook } from '../model/projection.ts';
 import type { LaneCore } from './core.ts';
 import { expect, projectFor, shown } from './expectation.ts';
 import { limitOf, type Request } from './request.ts';
@@ -28,23 +29,24 @@ export interface Forecast {
 export function forecast(core: LaneCore, request: Request, calls: number, now: number): Forecast {
   const { gate } = core;
   const first = expect(core, request, now);
-  const startOf = (index: number): number => {
-    if (index === 0) return first.at;
+  const outlookOf = (index: number): Outlook => {
+    if (index === 0) return first;
     const projection = projectFor(core, request, now);
     projection.start(request.costs);
     const permits = gate.buckets.map((bucket, i) => (index - 1) * Bucket.backlog(bucket, request.costs[i]!));
     projection.skip({ count: index - 1, permits });
-    return projection.due(request.costs);
+    const at = projection.due(request.costs);
+    return { at, limitedBy: projection.limitedBy, limit: projection.limit };
   };
   const limit = limitOf(request);
   let low = 0;
   let high = calls;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (startOf(middle) <= limit + DUE_MS) low = middle + 1;
+    if (outlookOf(middle).at <= limit + DUE_MS) low = middle + 1;
     else high = middle;
   }
-  const last = shown(core, { ...first, at: startOf(calls - 1), position: first.position + calls - 1 }, now);
+  const last = shown(core, { ...first, ...outlookOf(calls - 1), position: first.position + calls - 1 }, now);
   const told = shown(core, first, now);
   return {
     firstStartInMs: told.ms,

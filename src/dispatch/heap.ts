@@ -78,6 +78,15 @@ export class Heap<T> {
     for (let i = (this.#items.length >> 1) - 1; i >= 0; i--) this.#down(i);
   }
 
+  /** The same entries in a heap of their own, by keys that order them alike: nothing is sorted. */
+  copy(isAlive: (item: T) => boolean, keyOf: (item: T) => number, tieOf: (item: T) => number): Heap<T> {
+    const copy = new Heap<T>(isAlive, keyOf, tieOf);
+    copy.#items = this.#items.slice();
+    copy.#keys = this.#keys.slice();
+    copy.#ties = this.#ties.slice();
+    return copy;
+  }
+
   *[Symbol.iterator](): IterableIterator<T> {
     for (const item of this.#items) if (this.#isAlive(item)) yield item;
   }

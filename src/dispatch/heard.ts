@@ -1,24 +1,74 @@
+import type { HeardSnapshot } from '../base/snapshot.ts';
 import type { QuotaReading } from '../base/verdict.ts';
+import { type Outcome, REQUESTS } from '../base/words.ts';
 import type { Gate } from '../model/gate.ts';
+import type { HoldNews } from './hold-news.ts';
 import type { LanePorts } from './ports.ts';
+import { Witness, type WitnessHost } from './witness.ts';
 
 /** What hearing needs of its lane. */
-export interface HeardHost {
+export interface HeardHost extends WitnessHost {
   readonly name: string;
   readonly gate: Gate;
   readonly ports: LanePorts;
+  readonly news: HoldNews;
+  /** The outlook of the waiters has worsened. */
+  readonly held: () => void;
 }
 
-/** What a lane has heard of the server's own counters, in answers of every outcome. */
+/** Refusals name their own wait, which may be shorter than the reset that stands beside it. */
+const REFUSALS: ReadonlySet<Outcome> = new Set(['throttled', 'overloaded', 'exhausted']);
+/** Counts what runs, not what starts. */
+const CONCURRENCY = 'concurrent-requests';
+
+/**
+ * What a lane has heard of the server's own counters. They only ever lower what it starts before their
+ * reset: whatever the order of the answers, a call that had started when another was answered counts
+ * against what that answer left.
+ */
 export class Heard {
+  last: HeardSnapshot | undefined;
+  readonly witness: Witness;
   readonly #host: HeardHost;
 
   constructor(host: HeardHost) {
     this.#host = host;
+    this.witness = new Witness(host);
   }
 
   /** `startNumber`: of the call that was answered; undefined where nobody knows. */
-  hear(_quotas: readonly QuotaReading[], _startNumber: number | undefined): void {
-    void this.#host;
+  hear(quotas: readonly QuotaReading[], startNumber: number | undefined, outcome: Outcome): void {
+    const { gate, ports } = this.#host;
+    this.last = { at: ports.clock.wallNow(), quotas };
+    this.witness.hear(quotas, startNumber);
+    if (gate.plan.unlimited || REFUSALS.has(outcome)) return;
+    const now = ports.clock.now();
+    const startsSince = startNumber === undefined ? 0 : gate.startCount - startNumber;
+    let isLower = false;
+    for (const { unit = REQUESTS, remaining, resetMs } of quotas) {
+      if (remaining === undefined || resetMs === undefined || resetMs <= 0 || unit === CONCURRENCY) continue;
+      const until = now + Math.min(resetMs, gate.plan.maxHoldMs);
+      if (gate.heed(unit, remaining, until, startsSince, now)) isLower = true;
+    }
+    if (!isLower) return;
+    this.#holdIfSpent(now);
+    this.#host.held();
+  }
+
+  /** A call starts that the server's counters count. */
+  startedOne(): void {
+    // Once it runs: to whoever listens it would otherwise have started during a hold.
+    void Promise.resolve().then(() => {
+      if (this.#holdIfSpent(this.#host.ports.clock.now())) this.#host.held();
+    });
+  }
+
+  /** Where nothing is left by the server's count, the lane is held until the count starts afresh; true if that is news. */
+  #holdIfSpent(now: number): boolean {
+    const { gate, news } = this.#host;
+    const until = gate.caps.spentUntil;
+    if (until <= now || !gate.hold('quota-reset', until, now)) return false;
+    news.held('quota-reset', until, now, {});
+    return true;
   }
 }

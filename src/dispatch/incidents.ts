@@ -1,13 +1,14 @@
 import type { AlertFacts, AlertName, ServerWord } from '../base/alert.ts';
 import type { Verdict } from '../base/verdict.ts';
-import type { HoldCause } from '../base/words.ts';
-import { incidentHoldMs } from '../model/cooldown.ts';
+import type { HoldCause, Outcome } from '../base/words.ts';
+import { type CallStart, IncidentRow, type Refused } from '../model/incident-row.ts';
+import type { RowKind } from '../model/incident-rules.ts';
 import type { HoldNews } from './hold-news.ts';
-import { type Culprit, type RaiseHost, raiseAlert, type Seen } from './raise.ts';
+import { type Culprit, type RaiseHost, raiseAlert } from './raise.ts';
 
-/** Where several workers share a quota, the end of a hold is spread by up to this share, later only. */
-const SPREAD = 0.05;
 const MOST_TOOLS = 5;
+/** An extension by less is no news: all the 429s of a storm say the same, each a little later. */
+const NEWS_MS = 1;
 
 /** What incidents need of their lane. */
 export interface IncidentHost extends RaiseHost {
@@ -22,185 +23,169 @@ interface Incident {
   readonly id: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** Monotonic milliseconds. */
-  readonly beganAt: number;
+  /** The lane's count of refusals when it began. */
   readonly refusedBefore: number;
+  /** When the hold before it ended; 0 if there was none, or if it was still in force. */
+  readonly heldBefore: number;
   readonly tools: Set<string>;
   throttles: number;
-}
-
-/** Incidents of one kind: those of the quota, or of overload. */
-interface Row {
   inARow: number;
-  /** The epoch that began with the last of them. */
-  began: number;
-  /** When its own hold ends; monotonic milliseconds. */
-  heldUntil: number;
 }
 
-/** Whether an outcome belongs to the last incident of its kind: its call started before the hold, or nobody knows when and it lasts. */
-function belongs(row: Row, epoch: number | undefined, now: number): boolean {
-  return epoch === undefined ? now < row.heldUntil : epoch < row.began;
+/** A row with the last of its incidents. An overload is no news of the quota: nobody is told of it. */
+interface Story {
+  readonly row: IncidentRow;
+  readonly alert: AlertName | undefined;
+  incident: Incident | undefined;
 }
 
-/**
- * What a lane has learned from outcomes. Calls remember the count of incidents (`epoch`) at their start:
- * an outcome from an earlier epoch belongs to the incident that has begun since, and a success from an
- * earlier epoch ends nothing.
- */
+const KIND_OF: Readonly<Partial<Record<Outcome, RowKind>>> = {
+  throttled: 'quota',
+  overloaded: 'overload',
+  exhausted: 'exhausted',
+};
+
+/** What a lane has learned from outcomes: rows of incidents, their holds and their alerts. */
 export class Incidents {
+  /** The count of incidents of every kind. Calls remember it at their start: whether that was before or after a hold. */
   epoch = 0;
-  readonly #throttles: Row = { inARow: 0, began: 0, heldUntil: 0 };
-  readonly #overloads: Row = { inARow: 0, began: 0, heldUntil: 0 };
-  #current: Incident | undefined;
-  #heldBefore = 0;
+  readonly #quota: Story = { row: new IncidentRow('quota'), alert: 'QuotaModelWrong', incident: undefined };
+  readonly #overload: Story = { row: new IncidentRow('overload'), alert: undefined, incident: undefined };
+  readonly #exhausted: Story = { row: new IncidentRow('exhausted'), alert: 'QuotaExhausted', incident: undefined };
+  readonly #stories: readonly Story[] = [this.#quota, this.#overload, this.#exhausted];
+  readonly #share: () => number;
+  /** The last hold that was told. */
+  #told: { readonly cause: HoldCause; readonly until: number } | undefined;
   readonly #host: IncidentHost;
 
   constructor(host: IncidentHost) {
     this.#host = host;
+    this.#share = () => host.ports.random();
   }
 
-  /** Incidents without a success in between that began after the hold. */
+  /** Incidents of the quota without a success in between that began after the hold. */
   get inARow(): number {
-    return this.#throttles.inARow;
+    return this.#quota.row.inARow;
   }
 
+  /** The incident that the lane is still in: of the quota, else one of exhaustion. */
   get id(): string | undefined {
-    return this.inARow > 0 ? this.#current?.id : undefined;
+    for (const { row, incident } of [this.#quota, this.#exhausted]) if (row.inARow > 0) return incident?.id;
+    return undefined;
   }
 
-  /** The epoch of a call that started at a monotonic instant. */
-  epochAt(startedAt: number): number {
-    return this.#current !== undefined && startedAt < this.#current.beganAt ? this.#throttles.began - 1 : this.epoch;
+  /** No row of incidents of any kind. */
+  get isCalm(): boolean {
+    return this.#stories.every(({ row }) => row.inARow === 0);
   }
 
-  /** Notes a tool that the running incident has cost something. */
+  /** Notes a tool that the incidents so far have cost something. */
   touch(tool: string | undefined): void {
-    const tools = this.#current?.tools;
-    if (tool !== undefined && tools !== undefined && tools.size < MOST_TOOLS) tools.add(tool);
+    if (tool === undefined) return;
+    for (const { incident } of this.#stories) {
+      if (incident !== undefined && incident.tools.size < MOST_TOOLS) incident.tools.add(tool);
+    }
   }
 
-  /** Learns from an outcome; `epoch` is that of the call's start, undefined where nobody knows. */
-  learn(verdict: Verdict, epoch: number | undefined, tool?: string, runId?: string): void {
-    if (verdict.outcome === 'success') {
-      for (const row of [this.#throttles, this.#overloads]) if ((epoch ?? -1) >= row.began) row.inARow = 0;
+  /** Learns from an outcome; `start` is that of its call. */
+  learn(verdict: Verdict, start: CallStart, tool?: string, runId?: string): void {
+    const { outcome } = verdict;
+    if (outcome === 'success') {
+      for (const { row } of this.#stories) {
+        if (row.inARow > 0) row.succeeded(start, this.#host.ports.clock.now());
+      }
       return;
     }
-    const server = verdict.server ?? {};
-    const culprit = { tool, runId, trace: this.#host.ports.bus.trace() };
-    if (verdict.outcome === 'throttled') this.#throttled(server, epoch, culprit);
-    if (verdict.outcome === 'overloaded') this.#overloaded(server, epoch);
-    if (verdict.outcome === 'exhausted') this.#exhausted(server, epoch, culprit);
+    const kind = KIND_OF[outcome];
+    const story = this.#stories.find(({ row }) => row.kind === kind);
+    if (story !== undefined) this.#refused(story, verdict.server ?? {}, start, { tool, runId });
+  }
+
+  /** The operator has dropped all that the server asked for. */
+  resumed(): void {
+    const now = this.#host.ports.clock.now();
+    for (const { row } of this.#stories) row.resumed(now);
   }
 
   /** Raises an alert that no 429 has caused. */
   notice(name: AlertName, detail: string, tool?: string, runId?: string): void {
-    const incident = this.#make(this.#host.ports.clock.now());
-    this.#raise(name, incident, {
-      server: {},
-      culprit: { tool, runId, trace: undefined },
-      action: { kind: 'none' },
-      detail,
+    const incident = this.#begun(this.#host.ports.clock.now(), this.inARow);
+    const culprit = { tool, runId, trace: undefined };
+    const action = { kind: 'none' } as const;
+    raiseAlert(this.#host, name, incident, incident.heldBefore, { server: {}, culprit, action, detail });
+  }
+
+  #refused(story: Story, server: ServerWord, start: CallStart, by: Omit<Culprit, 'trace'>): void {
+    const { ports, tally, gate } = this.#host;
+    const { row, alert } = story;
+    const now = ports.clock.now();
+    if (row.kind === 'quota') {
+      tally.throttled++;
+      tally.lastThrottledAt = ports.clock.wallNow();
+    }
+    const hintMs = row.kind === 'exhausted' ? resetOf(server, gate.plan.cooldown.maxMs) : usable(server.retryAfterMs);
+    const refusal = { start, hintMs };
+    const { isNew, hold, isCapped }: Refused = gate.plan.unlimited
+      ? row.noted(refusal, now, this.epoch + 1)
+      : row.refused(refusal, now, gate.plan, this.epoch + 1, this.#share);
+    if (isNew) this.epoch++;
+    const incident = (!isNew && story.incident) || this.#begun(now, row.inARow);
+    story.incident = incident;
+    incident.throttles++;
+    incident.inARow = row.inARow;
+    if (by.tool !== undefined && incident.tools.size < MOST_TOOLS) incident.tools.add(by.tool);
+    if (hold !== undefined) this.#hold(hold.cause, hold.until, now, alert === undefined ? undefined : incident.id);
+    if (alert === undefined) return;
+    raiseAlert(this.#host, alert, incident, incident.heldBefore, {
+      server: isCapped ? { ...server, capped: true } : server,
+      culprit: { ...by, trace: ports.bus.trace() },
+      action: this.#action(row, now),
     });
   }
 
-  #throttled(server: ServerWord, epoch: number | undefined, culprit: Culprit): void {
-    const { gate, ports, tally } = this.#host;
-    const now = ports.clock.now();
-    tally.throttled++;
-    tally.lastThrottledAt = ports.clock.wallNow();
-    const isSame = this.#current !== undefined && belongs(this.#throttles, epoch, now);
-    const incident = isSame ? this.#current! : this.#open(now);
-    incident.throttles++;
-    this.touch(culprit.tool);
-    let isCapped = false;
-    if (!gate.plan.unlimited) {
-      if (!isSame) this.#throttles.inARow++;
-      if (!isSame || server.retryAfterMs !== undefined)
-        isCapped = this.#hold(this.#throttles, server.retryAfterMs, now);
-    }
-    const said = isCapped ? { ...server, capped: true } : server;
-    this.#raise('QuotaModelWrong', incident, { server: said, culprit, action: this.#action(now) });
-  }
-
-  #overloaded(server: ServerWord, epoch: number | undefined): void {
-    const now = this.#host.ports.clock.now();
-    if (this.#host.gate.plan.unlimited) return;
-    const row = this.#overloads;
-    const isSame = belongs(row, epoch, now);
-    if (!isSame) {
-      row.began = ++this.epoch;
-      row.inARow++;
-    }
-    if (!isSame || server.retryAfterMs !== undefined) this.#hold(row, server.retryAfterMs, now);
-  }
-
-  #exhausted(server: ServerWord, epoch: number | undefined, culprit: Culprit): void {
-    const { gate, ports } = this.#host;
-    const { plan } = gate;
-    const now = ports.clock.now();
-    const isSame = this.#current !== undefined && belongs(this.#throttles, epoch, now);
-    const incident = isSame ? this.#current! : this.#open(now);
-    incident.throttles++;
-    this.touch(culprit.tool);
-    if (!plan.unlimited) {
-      // Seconds that are named beside a quota of a day are no cure: the reset counts, or a long hold of our own.
-      const longest = Math.max(server.retryAfterMs ?? 0, server.resetMs ?? plan.cooldown.maxMs);
-      const ms = Math.min(longest, plan.maxHoldMs);
-      this.#extend(this.#throttles, 'quota-reset', ms, now);
-    }
-    this.#raise('QuotaExhausted', incident, { server, culprit, action: this.#action(now) });
-  }
-
-  #make(now: number): Incident {
-    const { ports, tally } = this.#host;
+  #begun(now: number, inARow: number): Incident {
+    const { ports, tally, gate } = this.#host;
+    const { until } = gate.holds;
     return {
       id: ports.nextIncidentId(),
       startedAt: ports.clock.wallNow(),
-      beganAt: now,
       refusedBefore: tally.refusals,
+      heldBefore: until <= now ? until : 0,
       tools: new Set(),
       throttles: 0,
+      inARow,
     };
   }
 
-  #open(now: number): Incident {
-    this.#heldBefore = this.#host.gate.holds.until;
-    this.#throttles.began = ++this.epoch;
-    this.#current = this.#make(now);
-    return this.#current;
-  }
-
-  /** Holds the lane for an incident; true if the server's word was longer than `maxHold`. */
-  #hold(row: Row, hintMs: number | undefined, now: number): boolean {
-    const { plan } = this.#host.gate;
-    const { ms, isCapped } = incidentHoldMs(plan.cooldown, Math.max(row.inARow, 1), hintMs, plan.maxHoldMs);
-    const isHint = hintMs !== undefined && ms === Math.min(hintMs, plan.maxHoldMs);
-    this.#extend(row, isHint ? 'retry-after' : 'cooldown', ms, now);
-    return isCapped;
-  }
-
-  #extend(row: Row, cause: HoldCause, ms: number, now: number): void {
-    const { gate, ports } = this.#host;
-    const spread = gate.plan.workers > 1 ? ms * SPREAD * ports.random() : 0;
-    const until = now + ms + spread;
-    row.heldUntil = Math.max(row.heldUntil, until);
-    // "Now" is a value, and holds nothing: the next start needs only its permits.
-    if (until <= now || !gate.hold(cause, until, now)) return;
-    this.#host.news.held(cause, until, now, { incidentId: this.#current?.id });
+  #hold(cause: HoldCause, until: number, now: number, incidentId: string | undefined): void {
+    const { gate, news } = this.#host;
+    if (!gate.hold(cause, until, now)) return;
+    if (this.#told?.cause === cause && until >= this.#told.until && until < this.#told.until + NEWS_MS) return;
+    this.#told = { cause, until };
+    news.held(cause, until, now, { incidentId });
     this.#host.held();
   }
 
-  #action(now: number): AlertFacts['action'] {
+  #action(row: IncidentRow, now: number): AlertFacts['action'] {
     const { gate, ports } = this.#host;
     if (!gate.isHeld(now)) return { kind: 'none' };
     const { until, cause } = gate.holds;
-    const step = this.inARow > 0 ? { step: this.inARow } : {};
+    // The step is that of the hold that counts, whichever row it is of; what is exhausted has none.
+    const { kind, inARow } = this.#stories.find((story) => story.row.heldUntil === until)?.row ?? row;
+    const step = kind !== 'exhausted' && inARow > 0 ? { step: inARow } : {};
     const untilWall = ports.clock.wallNow() + (until - now);
     return { kind: this.#host.isPaused(now) ? 'pause' : 'hold', cause, until: untilWall, ...step };
   }
+}
 
-  #raise(name: AlertName, incident: Incident, seen: Seen): void {
-    raiseAlert(this.#host, name, { ...incident, inARow: this.inARow }, this.#heldBefore, seen);
-  }
+/** A classifier is user code: a time that is none is no hint. */
+function usable(ms: unknown): number | undefined {
+  return typeof ms === 'number' && ms >= 0 ? ms : undefined;
+}
+
+/** Seconds that are named beside a quota of a day are no cure: only its reset counts, or a wait that is longer than ours. */
+function resetOf({ retryAfterMs, resetMs }: ServerWord, cooldownMs: number): number | undefined {
+  const waitMs = usable(retryAfterMs) ?? 0;
+  const longest = Math.max(waitMs, usable(resetMs) ?? 0);
+  return usable(resetMs) !== undefined || longest >= cooldownMs ? longest : undefined;
 }

@@ -9,7 +9,7 @@ import { isPaused } from './core.ts';
 import { Endings } from './endings.ts';
 import { Entering } from './entering.ts';
 import { Flight, type FlightHost } from './flight.ts';
-import { Heard } from './heard.ts';
+import { Heard, type HeardHost } from './heard.ts';
 import { HoldNews } from './hold-news.ts';
 import { type IncidentHost, Incidents } from './incidents.ts';
 import { Line, NESTED_RANK } from './line.ts';
@@ -23,7 +23,7 @@ import type { Waiter } from './waiter.ts';
 import { Watch } from './watch.ts';
 
 /** One downstream's line (per account, where accounts are named): its pieces, and what an operator does to it. */
-export class Lane implements FlightHost, IncidentHost {
+export class Lane implements FlightHost, IncidentHost, HeardHost {
   readonly name: string;
   readonly ports: LanePorts;
   readonly gate: Gate;
@@ -83,6 +83,7 @@ export class Lane implements FlightHost, IncidentHost {
 
   resume(all: boolean): void {
     this.gate.resume(this.readNow(), all);
+    if (all) this.incidents.resumed();
     this.news.check();
     this.#pump();
   }
@@ -90,9 +91,11 @@ export class Lane implements FlightHost, IncidentHost {
   /** Learns from an outcome that was seen elsewhere; `startedAt` in epoch milliseconds. */
   report(verdict: Verdict, startedAt: number | undefined): void {
     const { clock } = this.ports;
-    const at = startedAt === undefined ? undefined : this.readNow() - (clock.wallNow() - startedAt);
-    if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined);
-    this.incidents.learn(verdict, at === undefined ? undefined : this.incidents.epochAt(at));
+    const now = this.readNow();
+    // Nothing has started yet that will: the clock it was read from is ahead.
+    const start = startedAt === undefined ? undefined : { at: Math.min(now, now - (clock.wallNow() - startedAt)) };
+    if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined, verdict.outcome);
+    this.incidents.learn(verdict, start);
     this.#pump();
   }
 
@@ -132,7 +135,8 @@ export class Lane implements FlightHost, IncidentHost {
     const lane = gate.time.at(now);
     const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
     const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);
-    const isCalm = isRested && !gate.isHeld(now) && !gate.isLedgerInForce(now) && incidents.inARow === 0;
+    const isQuiet = !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= gate.caps.until;
+    const isCalm = isRested && isQuiet && incidents.isCalm;
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }
 

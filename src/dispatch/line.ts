@@ -3,7 +3,7 @@ import { Bucket } from '../model/bucket.ts';
 import type { Gate } from '../model/gate.ts';
 import type { Ahead } from '../model/projection.ts';
 import { Fifo } from './fifo.ts';
-import { inShares } from './rehearsal.ts';
+import { byAge, inTurn } from './rehearsal.ts';
 import type { Request } from './request.ts';
 import { isWaiting, Run } from './run.ts';
 import type { Waiter } from './waiter.ts';
@@ -147,14 +147,17 @@ export class Line {
     return { count: this.length, permits };
   }
 
-  /** All waiters in the order in which they would start if nobody came or went. */
-  inOrder(): Waiter[] {
-    const byTurn = this.#classes.flatMap((line) => line.turns.inOrder());
+  /**
+   * All waiters in the order in which they would start if nobody came or went, made as it is read: who waits
+   * may change between two reads.
+   */
+  inOrder(): Iterable<Waiter> {
     const { lowerShare } = this.#gate.plan;
-    if (lowerShare <= 0 || byTurn.every((waiter, i) => i === 0 || byTurn[i - 1]!.seq < waiter.seq)) return byTurn;
-    const classes = this.#classes.map((line) => line.turns);
-    const isDeep = classes.some((turns) => turns.isDeep);
-    return inShares(byTurn, this.#share, lowerShare, isDeep ? classes : undefined);
+    const classes = this.#classes.filter(({ turns }) => turns.length > 0);
+    // Of one run in one class the longest waiter is always next.
+    if (classes.length === 1 && !classes[0]!.turns.hasRuns) return classes[0]!.arrivals;
+    const turns = classes.map((line) => line.turns);
+    return inTurn(turns, byAge(classes.map((line) => line.arrivals)), this.#share, lowerShare);
   }
 
   *[Symbol.iterator](): IterableIterator<Waiter> {

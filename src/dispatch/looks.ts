@@ -10,15 +10,17 @@ import type { Waiter } from './waiter.ts';
 const REST = 99;
 /** One go of a look over very many takes this long at most; a look at the clock every so many. */
 const SLICE_MS = 5;
-const BATCH = 128;
+/** The first one comes at the end of a turn that has had work of its own: a storm of 429s, say. */
+const FIRST_MS = 1;
+const BATCH = 64;
 
 /** A look under way: what is left of it, and what it has found. Instants are those of its beginning. */
 interface Pass {
-  readonly order: readonly Waiter[];
+  readonly order: Iterator<Waiter>;
   readonly projection: Projection;
   readonly now: number;
   readonly mayNotWait: boolean;
-  next: number;
+  isOver: boolean;
   slackMs: number;
   tookMs: number;
 }
@@ -81,7 +83,7 @@ export class Looks {
     this.#pass = this.#begin();
     this.#worsenedMs = 0;
     this.#slackMs = Number.POSITIVE_INFINITY;
-    this.#goOn(this.#pass);
+    this.#goOn(this.#pass, FIRST_MS);
   }
 
   #begin(): Pass {
@@ -93,27 +95,32 @@ export class Looks {
       projection.skip({ ...entering.ahead, count: entering.count - 1 });
     }
     const mayNotWait = isPaused(gate, now) && gate.plan.whilePaused === 'refuse';
-    const order = line.inOrder();
+    // Nobody has a limit, and whoever waits may: nobody can be hurt.
+    const isOver = this.#endings.limited === 0 && !mayNotWait;
+    const order = line.inOrder()[Symbol.iterator]();
     const tookMs = ports.clock.now() - now;
-    return { order, projection, now, mayNotWait, next: 0, slackMs: Number.POSITIVE_INFINITY, tookMs };
+    return { order, projection, now, mayNotWait, isOver, slackMs: Number.POSITIVE_INFINITY, tookMs };
   }
 
   /** One go: very many waiters are looked at in several, so that the event loop is not held up. */
-  #goOn(pass: Pass): void {
+  #goOn(pass: Pass, mostMs: number): void {
     const { clock } = this.#core.ports;
     const from = clock.now();
     const marked: Waiter[] = [];
     let now = from;
-    while (pass.next < pass.order.length && now < from + SLICE_MS) {
-      const end = Math.min(pass.next + BATCH, pass.order.length);
-      for (; pass.next < end; pass.next++) this.#lookAt(pass.order[pass.next]!, pass, marked);
+    while (!pass.isOver && now < from + mostMs) {
+      for (let left = BATCH; left > 0 && !pass.isOver; left--) {
+        const { value, done } = pass.order.next();
+        if (done === true) pass.isOver = true;
+        else this.#lookAt(value, pass, marked);
+      }
       now = clock.now();
     }
     this.#endings.leave(marked);
     pass.tookMs += clock.now() - from;
-    if (pass.next < pass.order.length) {
+    if (!pass.isOver) {
       clock.setTimer(1, () => {
-        this.#goOn(pass);
+        this.#goOn(pass, SLICE_MS);
         this.#done();
       });
       return;

@@ -2,6 +2,7 @@ import type { AlertFacts } from '../base/alert.ts';
 import type { EventBus } from '../base/bus.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Judge } from '../base/verdict.ts';
+import type { Spoken } from '../model/spoken.ts';
 import type { SignalHub } from './signals.ts';
 import type { Slices } from './slices.ts';
 
@@ -14,6 +15,8 @@ export interface LanePorts {
   /** Another one under another policy. */
   judge: Judge;
   readonly raise: (facts: AlertFacts) => void;
+  /** What has been said of this downstream without any 429, whichever of its lanes said it. */
+  readonly spoken: Spoken;
   readonly random: () => number;
   readonly nextCallId: () => number;
   readonly nextIncidentId: () => string;

@@ -1,5 +1,6 @@
 import type { AlertFacts, AlertName, ServerWord } from '../base/alert.ts';
 import type { TraceIds } from '../base/bus.ts';
+import type { CounterEvidence, Evidence } from '../base/evidence.ts';
 import type { Gate } from '../model/gate.ts';
 import { defined } from './hold-news.ts';
 import { observe } from './observed.ts';
@@ -19,6 +20,7 @@ export interface RaiseHost {
   readonly gate: Gate;
   readonly ports: LanePorts;
   readonly tally: Tally;
+  readonly heard: { readonly witness: { readonly evidence: (server: ServerWord) => Evidence } };
   readonly impact: () => { waiting: number; inFlight: number; oldestWaitMs: number };
 }
 
@@ -40,7 +42,12 @@ export interface Seen {
   readonly culprit: Culprit;
   readonly action: AlertFacts['action'];
   readonly detail?: string;
+  /** Where it is not what the lane would say of this very moment. */
+  readonly evidence?: Evidence;
 }
+
+/** Alerts about a quota, of which there is something to find out. */
+const DIAGNOSED: ReadonlySet<AlertName> = new Set(['QuotaModelWrong', 'QuotaDrift', 'OtherConsumer']);
 
 /** Hands in what a lane knows at the moment something is worth an alert. `heldBefore`: the end of the hold before, 0 if there was none. */
 export function raiseAlert(
@@ -48,12 +55,13 @@ export function raiseAlert(
   name: AlertName,
   incident: RaisedIncident,
   heldBefore: number,
-  { server, culprit, action, detail }: Seen,
+  { server, culprit, action, detail, evidence: given }: Seen,
 ): void {
-  const { ports, tally, gate } = lane;
+  const { ports, tally, gate, heard } = lane;
   const { plan } = gate;
   const { id, startedAt, throttles, inARow } = incident;
   const { tool, runId, trace } = culprit;
+  const evidence = given ?? (DIAGNOSED.has(name) ? heard.witness.evidence(server) : undefined);
   ports.raise({
     name,
     downstream: lane.name,
@@ -66,10 +74,19 @@ export function raiseAlert(
       tools: [...incident.tools],
     },
     observed: observe(lane, heldBefore, ports.clock.now()),
-    server,
+    server: { ...tightest(evidence), ...server },
     declared: plan.quotas.map(({ text, limit, windowMs, unit }) => ({ text, limit, windowMs, unit })),
     longestWindowMs: Math.max(0, ...plan.quotas.map((quota) => quota.windowMs)),
-    ...defined({ owner: plan.owner, source: plan.source, runbook: plan.runbook, tool, runId, detail }),
+    ...defined({ owner: plan.owner, source: plan.source, runbook: plan.runbook, tool, runId, detail, evidence }),
     ...trace,
   });
+}
+
+/** What the answer said of the limit that has least left, where the answer itself names none. */
+function tightest(evidence: Evidence | undefined): Pick<ServerWord, 'limit' | 'remaining' | 'resetMs'> {
+  const left = ({ limit, remaining }: CounterEvidence): number =>
+    limit === undefined || remaining === undefined ? Number.POSITIVE_INFINITY : remaining / limit;
+  const now = evidence?.counters.filter(({ ageMs }) => ageMs === 0) ?? [];
+  const [first] = now.toSorted((a, b) => left(a) - left(b));
+  return defined({ limit: first?.limit, remaining: first?.remaining, resetMs: first?.resetMs });
 }

@@ -1,5 +1,5 @@
 import type { HoldState } from '../base/plan.ts';
-import type { ClassSnapshot, DownstreamSnapshot, QuotaSnapshot } from '../base/snapshot.ts';
+import type { ClassSnapshot, DownstreamSnapshot, HeardSnapshot, QuotaSnapshot } from '../base/snapshot.ts';
 import { type HoldCause, type LimitedBy, PRIORITIES, type Priority } from '../base/words.ts';
 import type { Downstream } from './downstream.ts';
 import { expect, shown } from './expectation.ts';
@@ -21,6 +21,10 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
   tally.add(downstream.forgotten);
   for (const one of lanes) tally.add(one.tally);
   const incidentId = lanes.find((one) => one.incidents.id !== undefined)?.incidents.id;
+  const heard = lanes.reduce<HeardSnapshot | undefined>(
+    (latest, { heard: { last } }) => (last !== undefined && last.at >= (latest?.at ?? 0) ? last : latest),
+    undefined,
+  );
   return {
     downstream: plan.name,
     queued: sum((one) => one.line.length),
@@ -36,10 +40,11 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
     warmLeftMs: most(({ gate }) => (gate.time.isWarm(now) ? gate.time.warmUntil - now : 0)),
     expectedWaitMs: told.ms,
     ...(told.ms > 0 ? { limitedBy: told.limitedBy } : {}),
-    quotas: readQuotas(lane, now),
+    quotas: readQuotas(lane, now, wall),
     inARow: most((one) => one.incidents.inARow),
     ...(incidentId === undefined ? {} : { incidentId }),
     ...(tally.lastThrottledAt === undefined ? {} : { lastThrottledAt: tally.lastThrottledAt }),
+    ...(heard === undefined ? {} : { heard }),
     accounts: downstream.accounts,
     totals: tally.read(),
   };
@@ -77,15 +82,17 @@ function ageOf(lane: Lane, rank: number | undefined, now: number): number {
   return oldest === undefined ? 0 : now - oldest.since;
 }
 
-function readQuotas(lane: Lane, now: number): QuotaSnapshot[] {
+function readQuotas(lane: Lane, now: number, wall: number): QuotaSnapshot[] {
   const at = lane.gate.time.at(now);
-  return lane.gate.buckets.map((bucket) => {
+  return lane.gate.buckets.map((bucket, i) => {
+    const counted = lane.gate.caps.tightest(i, now);
     const { text, unit, burst, limit, sized, windowMs } = bucket.plan;
     return {
       quota: text,
       unit,
       permits: bucket.level(at),
       burst,
+      ...(counted === undefined ? {} : { counted: { left: Math.max(0, counted.left), until: wall + counted.until } }),
       declaredPerSecond: (limit * 1_000) / windowMs,
       sizedPerSecond: (sized * 1_000) / windowMs,
     };

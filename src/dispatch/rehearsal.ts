@@ -1,109 +1,145 @@
-import { Heap } from './heap.ts';
-import type { Leaf, Waiter } from './waiter.ts';
+import type { Heap } from './heap.ts';
+import type { Run } from './run.ts';
+import type { Waiter } from './waiter.ts';
 
 /** A run as it will be served if nobody comes or goes: only tags count then, and they only grow. */
-export class Rehearsal {
-  readonly #parent: Rehearsal | undefined;
-  readonly #waiters: readonly Waiter[];
-  readonly #runs = new Heap<Rehearsal>(Rehearsal.#isActive, Rehearsal.#tagOf, Rehearsal.#seqOf);
-  #tag: number;
-  #served = 0;
-  #length: number;
+class Rehearsed {
+  readonly run: Run;
+  tag: number;
+  readonly #own: Iterator<Waiter> | undefined;
+  readonly #runs: Heap<Run> | undefined;
+  readonly #headOf: (run: Run) => Waiter | undefined;
+  #next: Waiter | undefined;
 
-  /** With its own waiters, or with none where it has runs below it. */
-  constructor(parent: Rehearsal | undefined, tag: number, length: number, waiters: readonly Waiter[]) {
-    this.#parent = parent;
-    this.#tag = tag;
-    this.#length = length;
-    this.#waiters = waiters;
-  }
-
-  add(run: Rehearsal): void {
-    this.#runs.push(run);
+  constructor(run: Run, runs: Heap<Run> | undefined, headOf: (run: Run) => Waiter | undefined) {
+    this.run = run;
+    this.tag = run.tag;
+    this.#runs = runs;
+    this.#headOf = headOf;
+    if (runs === undefined) {
+      this.#own = run.own()[Symbol.iterator]();
+      this.#advance();
+    }
   }
 
   head(): Waiter | undefined {
-    return this.#runs.size === 0 ? this.#waiters[this.#served] : this.#runs.top()?.head();
-  }
-
-  /** The oldest waiter of this leaf starts. */
-  serve(): void {
-    this.#served++;
-    for (let run: Rehearsal | undefined = this; run !== undefined; run = run.#parent) {
-      run.#tag++;
-      run.#length--;
+    if (this.#runs !== undefined) {
+      const top = this.#runs.top();
+      return top === undefined ? undefined : this.#headOf(top);
     }
+    while (this.#next !== undefined && !this.#next.isInLine) this.#advance();
+    return this.#next;
   }
 
-  static #isActive(run: Rehearsal): boolean {
-    return run.#length > 0;
+  /** A waiter of this run or below starts. */
+  serve(waiter: Waiter): void {
+    this.tag++;
+    if (this.#next === waiter) this.#advance();
   }
 
-  static #tagOf(run: Rehearsal): number {
-    return run.#tag;
+  #advance(): void {
+    const { value, done } = this.#own!.next();
+    this.#next = done === true ? undefined : value;
   }
-
-  static #seqOf(run: Rehearsal): number {
-    return run.head()?.seq ?? 0;
-  }
-}
-
-/** What `inShares` needs of a class whose runs have runs below them. */
-export interface Rehearsable {
-  readonly rehearse: (leaves: Map<Leaf, Rehearsal>) => Rehearsal;
 }
 
 /**
- * The order of service where every so often the longest waiter of all is served, out of turn. `byTurn`: the
- * order without that. Where runs have runs below them, one that is served out of turn moves others about:
- * then `deep` are the classes to go through, highest first.
+ * The turns of one class, played without changing anything. A run is copied only when its turn comes, so that
+ * to begin costs next to nothing, whoever waits; those who leave meanwhile are passed over.
  */
-export function inShares(
-  byTurn: readonly Waiter[],
+export class Rehearsal {
+  readonly #opened = new Map<Run, Rehearsed>();
+  readonly #root: Rehearsed;
+  readonly #headOf = (run: Run): Waiter | undefined => (this.#opened.get(run) ?? run).head();
+  readonly #tagOf = (run: Run): number => (this.#opened.get(run) ?? run).tag;
+
+  constructor(turns: Run) {
+    this.#root = this.#open(turns);
+  }
+
+  /** The waiter that is served next. */
+  head(): Waiter | undefined {
+    return this.#root.head();
+  }
+
+  /** A waiter starts, in turn or out of turn: its run and every run above have had their turn. */
+  serve(waiter: Waiter): void {
+    // Whatever a waiter stands in is a run of its line.
+    for (let run: Run | undefined = waiter.leaf as Run; run !== undefined; run = run.parent) {
+      (this.#opened.get(run) ?? this.#open(run)).serve(waiter);
+    }
+  }
+
+  #open(run: Run): Rehearsed {
+    const runs = run.runs(
+      (one) => this.#headOf(one) !== undefined,
+      this.#tagOf,
+      (one) => this.#headOf(one)?.seq ?? 0,
+    );
+    const opened = new Rehearsed(run, runs, this.#headOf);
+    this.#opened.set(run, opened);
+    return opened;
+  }
+}
+
+/** All waiters of some classes, the oldest first. Each class is in order of age already. */
+export function* byAge(arrivals: readonly Iterable<Waiter>[]): IterableIterator<Waiter> {
+  const sources = arrivals.map((one) => one[Symbol.iterator]());
+  const heads = sources.map((source) => source.next());
+  for (;;) {
+    let oldest = -1;
+    for (let i = 0; i < heads.length; i++) {
+      const head = heads[i]!;
+      if (head.done !== true && (oldest < 0 || head.value.seq < heads[oldest]!.value.seq)) oldest = i;
+    }
+    if (oldest < 0) return;
+    yield heads[oldest]!.value;
+    heads[oldest] = sources[oldest]!.next();
+  }
+}
+
+/**
+ * The order of service: classes first, runs in turn within a class, and every so often the longest waiter of
+ * all, out of turn. `classes`: highest first; `share`: what is saved up for the longest waiter.
+ */
+export function* inTurn(
+  classes: readonly Run[],
+  ages: Iterator<Waiter>,
   share: number,
   lowerShare: number,
-  deep: readonly Rehearsable[] | undefined,
-): Waiter[] {
-  const byAge = [...byTurn].sort((a, b) => a.seq - b.seq);
+): IterableIterator<Waiter> {
+  const turns = classes.map((runs) => new Rehearsal(runs));
   const served = new Set<Waiter>();
-  const inTurn = deep === undefined ? inList(byTurn, served) : inRuns(deep);
-  const byAgeNext = inList(byAge, served).next;
   let saved = share;
-  while (served.size < byTurn.length) {
+  for (;;) {
     saved += lowerShare;
     const isOldestDue = saved >= 1 - 1e-9;
+    const waiter = (isOldestDue ? nextOf(ages, served) : undefined) ?? headOf(turns);
+    if (waiter === undefined) return;
     if (isOldestDue) saved = Math.max(0, saved - 1);
-    const waiter = isOldestDue ? byAgeNext() : inTurn.next();
     served.add(waiter);
-    inTurn.serve(waiter);
+    turns[classes.indexOf(rootOf(waiter))]?.serve(waiter);
+    yield waiter;
   }
-  return [...served];
 }
 
-interface Turns {
-  readonly next: () => Waiter;
-  readonly serve: (waiter: Waiter) => void;
+function headOf(turns: readonly Rehearsal[]): Waiter | undefined {
+  for (const one of turns) {
+    const head = one.head();
+    if (head !== undefined) return head;
+  }
+  return undefined;
 }
 
-/** Turns that nothing moves about but that some have been served already. */
-function inList(list: readonly Waiter[], served: ReadonlySet<Waiter>): Turns {
-  let at = 0;
-  const next = (): Waiter => {
-    while (served.has(list[at]!)) at++;
-    return list[at]!;
-  };
-  return { next, serve: () => undefined };
+function nextOf(ages: Iterator<Waiter>, served: ReadonlySet<Waiter>): Waiter | undefined {
+  for (let next = ages.next(); next.done !== true; next = ages.next()) {
+    if (next.value.isInLine && !served.has(next.value)) return next.value;
+  }
+  return undefined;
 }
 
-function inRuns(deep: readonly Rehearsable[]): Turns {
-  const leaves = new Map<Leaf, Rehearsal>();
-  const classes = deep.map((one) => one.rehearse(leaves));
-  let at = 0;
-  const next = (): Waiter => {
-    for (; ; at++) {
-      const head = classes[at]!.head();
-      if (head !== undefined) return head;
-    }
-  };
-  return { next, serve: (waiter) => leaves.get(waiter.leaf)!.serve() };
+function rootOf(waiter: Waiter): Run {
+  let run = waiter.leaf as Run;
+  while (run.parent !== undefined) run = run.parent;
+  return run;
 }

@@ -3,7 +3,7 @@ import { nearest } from '../base/nearest.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { show } from '../base/text.ts';
 import { type Cost, PRIORITIES, type Priority, REQUESTS } from '../base/words.ts';
-import type { Costs } from '../model/gate.ts';
+import type { Costs } from '../model/bucket.ts';
 import type { CallContext } from './context.ts';
 
 /** Deadlines before 2001 are durations that somebody forgot to add to the present. */

@@ -1,7 +1,6 @@
 import { Fifo } from './fifo.ts';
 import { Heap } from './heap.ts';
-import { Rehearsal } from './rehearsal.ts';
-import type { Leaf, Waiter } from './waiter.ts';
+import type { Waiter } from './waiter.ts';
 
 /** Runs that have just had a turn and wait for nothing are remembered until their turn is past, at most so many. */
 const MOST_REMEMBERED = 10_000;
@@ -104,30 +103,22 @@ export class Run {
     return count;
   }
 
-  /** All waiters in the order in which their turns come. */
-  inOrder(): Waiter[] {
-    if (this.#runs === undefined) return [...(this.#waiters ?? [])];
-    const turns: { waiter: Waiter; tag: number }[] = [];
-    for (const run of this.#heap ?? []) {
-      const { tag } = run;
-      for (const [i, waiter] of run.inOrder().entries()) turns.push({ waiter, tag: tag + i });
-    }
-    turns.sort((a, b) => a.tag - b.tag || a.waiter.seq - b.waiter.seq);
-    return turns.map((turn) => turn.waiter);
+  /** Its own waiters, the oldest first; none where runs lie below it. */
+  own(): Iterable<Waiter> {
+    return this.#waiters ?? [];
   }
 
-  /** Whether runs below have runs below them: then one that is served out of turn moves others about. */
-  get isDeep(): boolean {
-    for (const run of this.#heap ?? []) if (run.#runs !== undefined) return true;
-    return false;
+  /** The runs below it, in a heap of its own by keys that order them alike; undefined where it has none. */
+  runs(
+    isActive: (run: Run) => boolean,
+    tagOf: (run: Run) => number,
+    seqOf: (run: Run) => number,
+  ): Heap<Run> | undefined {
+    return this.#heap?.copy(isActive, tagOf, seqOf);
   }
 
-  /** A copy that can be served without changing anything; `leaves` finds a waiter's place in it. */
-  rehearse(leaves: Map<Leaf, Rehearsal>, parent?: Rehearsal): Rehearsal {
-    const copy = new Rehearsal(parent, this.tag, this.length, [...(this.#waiters ?? [])]);
-    if (this.#runs === undefined) leaves.set(this, copy);
-    for (const run of this.#heap ?? []) copy.add(run.rehearse(leaves, copy));
-    return copy;
+  get hasRuns(): boolean {
+    return this.#runs !== undefined;
   }
 
   #child(key: string): Run {

@@ -1,4 +1,4 @@
-import type { Costs } from '../model/gate.ts';
+import type { Costs } from '../model/bucket.ts';
 import type { Request } from './request.ts';
 
 /** Where a waiter stands among the runs of its class. */

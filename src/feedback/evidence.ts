@@ -1,7 +1,7 @@
 import { isAdmissionError } from '../base/errors.ts';
 import type { Candidate } from './body-hints.ts';
 import type { ProviderCode } from './code-rows.ts';
-import { asStatus, isList, isPlain, itemsOf, jsonOf, property, quotedJsonOf } from './fields.ts';
+import { asStatus, isList, isOwn, isPlain, itemsOf, jsonOf, property, quotedJsonOf } from './fields.ts';
 import { asBytes, readDetail, readStatusDetails } from './grpc-details.ts';
 import { type HeaderReader, headerReader } from './headers.ts';
 import { CODE_FIELDS, matchCode } from './match.ts';
@@ -29,7 +29,7 @@ const MOST_ITEMS = 20;
 const MOST_KEYS = 100;
 
 /** What reads, or is, the body of a fetch `Response`. */
-const READERS: ReadonlySet<string> = new Set(['body', 'json', 'text']);
+const READERS: ReadonlySet<string> = new Set(['body', 'data', 'json', 'text']);
 
 const QUOTED: ReadonlySet<unknown> = new Set([429, 503, 529]);
 
@@ -88,10 +88,11 @@ class Walk {
   #visit(visit: Visit): void {
     const { node } = visit;
     const isBody = isPlain(node);
-    // The body of a fetch Response is its caller's, and some runtimes make a stream when they are asked for it.
+    // The body of a fetch Response is its caller's: some make a stream, or warn, when they are asked for it.
+    // What a client has put onto a Response, as `data` say, it has parsed.
     const isFetch = !isBody && typeof property(node, 'bodyUsed') === 'boolean';
     for (const key of isBody ? keysOf(node) : [...ASKED, ...keysOf(node).filter(isOwnHint)]) {
-      if (isFetch && READERS.has(key)) continue;
+      if (isFetch && READERS.has(key) && (key === 'body' || !isOwn(node, key))) continue;
       const value = property(node, key);
       if (value === undefined || value === null || typeof value === 'function') continue;
       const roles = rolesOf(key);

@@ -8,6 +8,15 @@ export function property(of: unknown, key: string): unknown {
   }
 }
 
+/** Whether a property is an object's own; a proxy that throws has none. */
+export function isOwn(of: object, key: string): boolean {
+  try {
+    return Object.hasOwn(of, key);
+  } catch {
+    return false;
+  }
+}
+
 /** Whether a value is what a JSON text can hold as an object, of any realm; a stream, an error or a `Response` is not. */
 export function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;

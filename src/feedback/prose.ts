@@ -7,8 +7,15 @@ export interface Said {
 /** Longer texts are pages; what matters stands at the beginning. */
 const LONGEST_TEXT = 4_000;
 
-const THROTTLED = /\b(?:429|too many requests|rate[\s_-]?limit(?:ed|ing|s)?|throttl(?:ed|ing)|slow down)\b/i;
-const OVERLOADED = /\b(?:529|overloaded|over capacity|at capacity)\b/i;
+const THROTTLED = /\b(?:too many requests|rate[\s_-]?limit(?:ed|ing|s)?|throttl(?:ed|ing)|slow down)\b/i;
+const OVERLOADED = /\b(?:overloaded|over capacity|at capacity)\b/i;
+
+/** A number alone may be a parcel's: it is a status at the beginning, in brackets, or after a word for an answer. */
+const BEFORE_STATUS =
+  '(?:^\\W*|[([]|\\b(?:status|code|https?(?:/\\d(?:\\.\\d)?)?|error|returned|responded|answered|got|received|with)\\W{1,3}(?:an?\\s)?)';
+const STATUS_429 = new RegExp(`${BEFORE_STATUS}429\\b`, 'i');
+const STATUS_529 = new RegExp(`${BEFORE_STATUS}529\\b`, 'i');
+
 const QUOTA =
   /\bquota\b.{0,40}\b(?:exceeded|exhausted|reached|used up)|\b(?:exceeded|exhausted|reached)\b.{0,40}\bquota\b/i;
 const EXHAUSTED =
@@ -38,10 +45,14 @@ export function readProse(whole: string): Said | undefined {
 }
 
 function outcomeOf(text: string): Said['outcome'] | undefined {
-  const isRefusal = THROTTLED.test(text) || QUOTA.test(text) || /\blimit\b.{0,20}\b(?:exceeded|reached)\b/i.test(text);
+  const isRefusal =
+    THROTTLED.test(text) ||
+    STATUS_429.test(text) ||
+    QUOTA.test(text) ||
+    /\blimit\b.{0,20}\b(?:exceeded|reached)\b/i.test(text);
   if (EXHAUSTED.test(text) && (isRefusal || /exceeded|exhausted|reached|insufficient/i.test(text))) return 'exhausted';
   if (isRefusal) return 'throttled';
-  return OVERLOADED.test(text) ? 'overloaded' : undefined;
+  return OVERLOADED.test(text) || STATUS_529.test(text) ? 'overloaded' : undefined;
 }
 
 /** The longest duration in a clause that speaks of coming back; a rate (`60 requests per 1 minute`) is none. */

@@ -2,7 +2,7 @@ import { isAdmissionError } from '../base/errors.ts';
 import type { QuotaReading, Verdict } from '../base/verdict.ts';
 import { quotasOf, type Recognition, refusalOf, timed } from './decide.ts';
 import { type Evidence, gather } from './evidence.ts';
-import { asStatus, isPlain, itemsOf, jsonOf, property } from './fields.ts';
+import { asStatus, isOwn, isPlain, itemsOf, jsonOf, property } from './fields.ts';
 import { headerReader } from './headers.ts';
 
 export const SUCCESS: Verdict = Object.freeze({ outcome: 'success' });
@@ -182,9 +182,11 @@ function recogniseEvent(value: object, { type, error }: Returned, how: Recogniti
 
 /** What an answer that is a success by its status says of itself in a body that its client has parsed. */
 function recogniseBody(value: object, fields: Returned, status: number, how: Recognition): Verdict | undefined {
+  // A fetch Response has parsed nothing, and some warn when they are asked for `data`, unless a client has put it there.
+  if (property(value, 'bodyUsed') !== undefined && !isOwn(value, 'data')) return undefined;
   const { errors, data } = fields;
   if (errors === undefined && !isPlain(data)) {
-    const body = property(value, 'bodyUsed') === undefined ? property(value, 'body') : undefined;
+    const body = property(value, 'body');
     return isPlain(body) ? refusalIn(body, value, status, how) : undefined;
   }
   return refusalIn(value, value, status, how) ?? (isPlain(data) ? refusalIn(data, value, status, how) : undefined);

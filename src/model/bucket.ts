@@ -1,5 +1,8 @@
 import type { QuotaPlan } from '../base/plan.ts';
 
+/** Permits that a call takes, one number per bucket of its lane. */
+export type Costs = readonly number[];
+
 /**
  * One quota as one instant: `tat`, the theoretical arrival time of the generic cell rate algorithm
  * (ITU-T I.371), here the lane time at which the bucket will be full. No refill loop, no drift.
@@ -21,6 +24,8 @@ export class Bucket {
   readonly room: number;
   /** Largest cost that can ever start. */
   readonly largest: number;
+  /** The largest cost that was taken so far. */
+  heaviest = 1;
   tat: number;
 
   constructor(plan: QuotaPlan, tat: number) {
@@ -42,6 +47,7 @@ export class Bucket {
   }
 
   take(cost: number, at: number): void {
+    if (cost > this.heaviest) this.heaviest = cost;
     this.tat = Math.max(this.tat, at) + cost * this.msPerPermit;
   }
 
@@ -68,6 +74,7 @@ export class Bucket {
   /** The same bucket under a new plan: the level in permits is kept, capped at the new burst. */
   replanned(plan: QuotaPlan, at: number): Bucket {
     const next = new Bucket(plan, at);
+    next.heaviest = this.heaviest;
     next.tat = at + (plan.burst - Math.min(this.level(at), plan.burst)) * next.msPerPermit;
     return next;
   }

@@ -1,13 +1,11 @@
 import { DUE_MS } from '../base/clock.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { type HoldCause, type LimitedBy, REQUESTS } from '../base/words.ts';
-import { Bucket } from './bucket.ts';
+import { Bucket, type Costs } from './bucket.ts';
+import { Caps, EACH_START } from './caps.ts';
 import { Holds } from './holds.ts';
 import { LaneTime } from './lane-time.ts';
 import { type Inherited, Ledger } from './ledger.ts';
-
-/** Permits that a call takes, one number per bucket of its lane. */
-export type Costs = readonly number[];
 
 /** A server's instant is kept to the nanosecond: only what floating point adds is forgiven. */
 const HOLD_DUE_MS = 1e-6;
@@ -24,6 +22,8 @@ export class Gate {
   buckets: readonly Bucket[];
   readonly time = new LaneTime();
   readonly holds = new Holds();
+  /** What the server's own counters leave us. */
+  readonly caps = new Caps();
   ledger: Ledger;
   lastStartAt = Number.NEGATIVE_INFINITY;
   /** Starts since the gate was made. */
@@ -51,7 +51,8 @@ export class Gate {
   canStart(costs: Costs, now: number): boolean {
     if (this.isHeld(now)) return false;
     if (this.plan.unlimited) return true;
-    if (now < this.#ledgerUntil || this.#spacingMs(now) > 0) return this.dueAt(costs, now) <= now + DUE_MS;
+    if (now < this.#ledgerUntil || now < this.caps.until || this.#spacingMs(now) > 0)
+      return this.dueAt(costs, now) <= now + DUE_MS;
     const at = this.time.at(now) + DUE_MS;
     for (let i = 0; i < costs.length; i++) {
       const cost = costs[i]!;
@@ -86,7 +87,28 @@ export class Gate {
       at = due;
       this.#limitIs('quota', bucket.plan.text);
     }
-    return at;
+    if (now >= this.caps.until) return at;
+    const counted = this.caps.dueAt(costs, at);
+    if (counted > at) this.#limitIs('hold', 'quota-reset');
+    return counted;
+  }
+
+  /**
+   * The server has counted: `remaining` permits of a unit are left until `until`. `startsSince` of ours began
+   * after the call that was told so. True if it lowers what may start.
+   */
+  heed(unit: string, remaining: number, until: number, startsSince: number, now: number): boolean {
+    const found = this.plan.quotas.findIndex((quota) => quota.unit === unit);
+    // A unit that nobody declared cannot be counted call by call: only that nothing is left of it matters.
+    if (found < 0 && unit !== REQUESTS && remaining >= 1) return false;
+    const index = found < 0 ? EACH_START : found;
+    const share = remaining / this.plan.workers;
+    if (found >= 0 && this.#isPlenty(this.buckets[found]!, share, until - now, startsSince)) return false;
+    const taken = index === EACH_START ? startsSince : this.ledger.lastTaken(index, startsSince);
+    this.caps.expire(now);
+    if (!this.caps.lower(index, Math.max(0, share - taken), until)) return false;
+    this.revision++;
+    return true;
   }
 
   /** Takes the permits of a call that starts now. */
@@ -101,6 +123,7 @@ export class Gate {
     }
     this.lastStartAt = now;
     this.startCount++;
+    if (this.caps.until > now) this.caps.take(costs);
     this.ledger.push(now, costs);
   }
 
@@ -108,8 +131,8 @@ export class Gate {
    * A hold stores up no burst: the first start after it leaves every bucket at most empty, as long as a
    * bucket emptied at the end of the hold would not be full again.
    */
-  emptied(bucket: Bucket, tat: number, lane: number): number {
-    const isFullAgain = this.holdEnd === undefined || lane >= bucket.fullFromEmpty(this.time.at(this.holdEnd));
+  emptied(bucket: Bucket, tat: number, lane: number, holdEnd = this.holdEnd): number {
+    const isFullAgain = holdEnd === undefined || lane >= bucket.fullFromEmpty(this.time.at(holdEnd));
     return isFullAgain ? tat : Math.max(tat, bucket.fullFromEmpty(lane));
   }
 
@@ -137,6 +160,7 @@ export class Gate {
     const wasHeld = this.isHeld(now);
     const wasWarmed = this.#warmedFrom(now) > now;
     this.holds.end(all ? ['operator', ...SERVERS_HOLDS] : ['operator']);
+    if (all) this.caps.clear();
     if (wasHeld) this.holdEnd = Math.max(this.holds.until, now);
     if (all && wasWarmed) this.#warm(now, now);
     if (!all) this.#planWarm(now);
@@ -194,6 +218,11 @@ export class Gate {
     });
     const longest = Math.max(0, ...plan.quotas.map((quota) => quota.windowMs));
     this.#ledgerUntil = Math.max(this.#ledgerUntil, now + longest);
+    this.caps.reindex((index) => {
+      if (index === EACH_START) return index;
+      const now = from.indexOf(index);
+      return now < 0 ? undefined : now;
+    });
     this.plan = plan;
   }
 
@@ -206,6 +235,11 @@ export class Gate {
   #spacingMs(now: number): number {
     const interval = this.plan.minIntervalMs ?? 0;
     return this.buckets.length === 0 && this.time.isWarm(now) ? Math.max(interval, this.plan.warm.spacingMs) : interval;
+  }
+
+  /** Whether `left`, less all that `starts` can have taken, is more than a bucket gives in that time: its room, and what comes back. */
+  #isPlenty(bucket: Bucket, left: number, ms: number, starts: number): boolean {
+    return left - starts * bucket.heaviest >= bucket.room + ms / bucket.msPerPermit;
   }
 
   #ledgerAt(index: number, cost: number, now: number): number {

@@ -79,6 +79,15 @@ export class Ledger {
     if (i >= cursor.tail && i < cursor.head) cursor.sum += permits;
   }
 
+  /** What the last `count` starts took of bucket `index`; where starts are kept in pairs, at least that. */
+  lastTaken(index: number, count: number): number {
+    let sum = 0;
+    for (let i = Math.max(this.#tail, this.#head - count); i < this.#head; i++) {
+      sum += this.#rows[this.#row(i) + COSTS + index]!;
+    }
+    return sum;
+  }
+
   /** Starts in (now - windowMs, now]. */
   starts(windowMs: number, now: number): number {
     let i = this.#firstFrom(now - windowMs);
@@ -87,6 +96,60 @@ export class Ledger {
     let count = 0;
     for (; i < this.#head; i++) count += this.#rows[this.#row(i) + COUNT]!;
     return count;
+  }
+
+  /**
+   * What bucket `index` took at starts after `since`, without the last `skipped` of them; each start counts
+   * for one at least. Without a bucket (-1): the starts.
+   */
+  takenSince(since: number, index: number, skipped = 0): number {
+    let i = this.#firstFrom(since);
+    while (i < this.#head && this.#at(i) <= since) i++;
+    let left = skipped;
+    let sum = 0;
+    for (let j = this.#head - 1; j >= i; j--) {
+      const row = this.#row(j);
+      const starts = this.#rows[row + COUNT]!;
+      if (left >= starts) left -= starts;
+      else sum += Math.max(starts, index < 0 ? 0 : this.#rows[row + COSTS + index]!);
+    }
+    return sum;
+  }
+
+  /** What the last `count` starts took of bucket `index`, each for one at least, and the most that one of them took. */
+  takenByLast(count: number, index: number): { sum: number; most: number } {
+    let left = count;
+    let sum = 0;
+    let most = 1;
+    for (let i = this.#head - 1; i >= this.#tail && left > 0; i--) {
+      const row = this.#row(i);
+      const starts = this.#rows[row + COUNT]!;
+      const cost = Math.max(starts, index < 0 ? 0 : this.#rows[row + COSTS + index]!);
+      sum += cost;
+      most = Math.max(most, cost);
+      left -= starts;
+    }
+    return { sum: sum + Math.max(0, left), most };
+  }
+
+  /** When the start came that `later` others have followed; undefined where it is not kept one by one. */
+  startAt(later: number): number | undefined {
+    const i = this.#head - 1 - later;
+    return this.#hasPairs || i < this.#tail ? undefined : this.#at(i);
+  }
+
+  /** The most starts in any window that ended before `until`; those in `except` (0 for the last start, 1 for the one before it) do not count. */
+  mostStarts(windowMs: number, until: number, except: ReadonlySet<number>): number {
+    const starts = (i: number): number => (except.has(this.#head - 1 - i) ? 0 : this.#rows[this.#row(i) + COUNT]!);
+    let most = 0;
+    let sum = 0;
+    let first = this.#tail;
+    for (let i = this.#tail; i < this.#head && this.#at(i) < until; i++) {
+      sum += starts(i);
+      for (; this.#at(first) <= this.#at(i) - windowMs; first++) sum -= starts(first);
+      most = Math.max(most, sum);
+    }
+    return most;
   }
 
   /** The same history for other buckets; `from[i]` is the old bucket whose costs bucket i takes over. */

@@ -1,6 +1,7 @@
 import type { LimitedBy } from '../base/words.ts';
-import { Bucket } from './bucket.ts';
-import type { Costs, Gate } from './gate.ts';
+import { Bucket, type Costs } from './bucket.ts';
+import type { Caps } from './caps.ts';
+import type { Gate } from './gate.ts';
 
 /** Costs of calls that will start before another one, summed. */
 export interface Ahead {
@@ -18,6 +19,13 @@ export class Projection {
   readonly #gate: Gate;
   readonly #now: number;
   readonly #tats: number[];
+  /** The server's counters as they will be; undefined where nothing is capped. */
+  readonly #caps: Caps | undefined;
+  /** The instant for which such a counter makes the next call wait. */
+  #resetAt: number | undefined;
+  /** Somebody ahead has had to wait for one. */
+  #hasReset = false;
+  #lastCosts: Costs = [];
   #lastAt: number;
   #isFirst = true;
   limitedBy: LimitedBy | undefined;
@@ -28,6 +36,7 @@ export class Projection {
     this.#now = now;
     this.#lastAt = now;
     this.#tats = gate.buckets.map((bucket) => bucket.tat);
+    this.#caps = now < gate.caps.until ? gate.caps.copy() : undefined;
   }
 
   /** When a call of these costs would start if it were next. */
@@ -49,6 +58,14 @@ export class Projection {
       at = due;
       this.#limitIs('quota', bucket.plan.text);
     }
+    if (this.#caps !== undefined) {
+      const counted = this.#caps.dueAt(costs, at);
+      if (counted > at) this.#limitIs('hold', 'quota-reset');
+      // A counter that is used up will be a hold: the first start after it finds the buckets empty.
+      this.#resetAt = counted > at && this.#caps.spentUntil >= counted ? counted : undefined;
+      if (this.#hasReset) this.#limitIs('hold', 'quota-reset');
+      at = counted;
+    }
     // What a person looks for first: without the hold nobody would wait that long.
     if (gate.isHeld(this.#now)) this.#limitIs('hold', gate.holds.cause);
     return at;
@@ -64,11 +81,15 @@ export class Projection {
     const at = this.due(costs);
     const gate = this.#gate;
     const lane = gate.time.at(at);
+    const heldUntil = this.#isFirst ? gate.holdEnd : this.#resetAt;
     for (let i = 0; i < this.#tats.length; i++) {
       const bucket = gate.buckets[i]!;
       const tat = Math.max(this.#tats[i]!, lane) + (costs[i] ?? 0) * bucket.msPerPermit;
-      this.#tats[i] = this.#isFirst ? gate.emptied(bucket, tat, lane) : tat;
+      this.#tats[i] = heldUntil === undefined ? tat : gate.emptied(bucket, tat, lane, heldUntil);
     }
+    if (heldUntil !== undefined && !this.#isFirst) this.#hasReset = true;
+    this.#caps?.take(costs);
+    this.#lastCosts = costs;
     this.#isFirst = false;
     this.#lastAt = at;
     return at;
@@ -77,10 +98,50 @@ export class Projection {
   /** Lets a crowd start, after at least one `start`. */
   skip(ahead: Ahead): void {
     if (ahead.count <= 0) return;
+    if (this.#caps === undefined) this.#skipFreely(ahead);
+    else if (this.#areAllLikeTheLast(ahead)) this.#skipCounted(ahead.count, this.#caps);
+    else this.#skipMixed(ahead, this.#caps);
+  }
+
+  #skipFreely(ahead: Ahead): void {
     for (let i = 0; i < this.#tats.length; i++) {
       this.#tats[i]! += ahead.permits[i]! * this.#gate.buckets[i]!.msPerPermit;
     }
     this.#lastAt = this.#gate.intervalAfter(this.#lastAt, ahead.count, this.#lastAt);
+  }
+
+  #areAllLikeTheLast({ count, permits }: Ahead): boolean {
+    return permits.every((sum, i) => sum === count * backlogOf(this.#gate, i, this.#lastCosts));
+  }
+
+  /** As many as the server's counters leave, then one that waits for them to start afresh, and so on. */
+  #skipCounted(count: number, caps: Caps): void {
+    const costs = this.#lastCosts;
+    let left = count;
+    while (left > 0) {
+      const free = Math.min(left, caps.room(costs, this.#lastAt));
+      caps.take(costs, free);
+      this.#skipFreely({
+        count: free,
+        permits: costs.map((cost, i) => free * Bucket.backlog(this.#gate.buckets[i]!, cost)),
+      });
+      left -= free;
+      if (left > 0) this.start(costs);
+      left--;
+    }
+  }
+
+  /** What each of them costs is not known: never later than the truth. */
+  #skipMixed(ahead: Ahead, caps: Caps): void {
+    // A backlog is less than twice the cost.
+    const costs = ahead.permits.map((permits) => permits / 2 / ahead.count);
+    const until = caps.dueAt(
+      costs.map((cost) => cost * ahead.count),
+      this.#lastAt,
+    );
+    this.#skipFreely(ahead);
+    this.#lastAt = Math.max(this.#lastAt, until);
+    caps.take(costs, ahead.count);
   }
 }
 

@@ -39,6 +39,7 @@ export function planDownstream(draft: Draft): DownstreamPlan {
     maxAccounts: options.maxAccounts ?? DEFAULTS.maxAccounts,
     unlimited,
     workers,
+    ...(options.earlyAlerts === false ? { earlyAlerts: false } : {}),
     ...(options.hosts === undefined ? {} : { hosts: [...options.hosts] }),
     ...copied(options, 'owner'),
     ...copied(options, 'source'),

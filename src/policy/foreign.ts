@@ -1,6 +1,6 @@
 import { fold } from '../base/nearest.ts';
+import { quotaText } from '../base/quota-text.ts';
 import { REQUESTS } from '../base/words.ts';
-import { quotaText } from './quota.ts';
 
 type Translate = (value: unknown) => string;
 type Options = Readonly<Record<string, unknown>>;

@@ -81,6 +81,8 @@ export interface DownstreamPolicyInput {
   readonly unlimited?: boolean | undefined;
   /** Processes or threads that share the quota without a shared store. Default 1. */
   readonly workers?: number | undefined;
+  /** Tell what headers show before any 429: a limit that is not the declared one, somebody else on the quota. Default true. */
+  readonly earlyAlerts?: boolean | undefined;
   /** Hosts that belong to this downstream: `api.example.com`. So far they only document it. */
   readonly hosts?: readonly string[] | undefined;
   /** Who is told, for alerts. */

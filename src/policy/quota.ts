@@ -1,3 +1,4 @@
+import { quotaText, WINDOW_WORDS } from '../base/quota-text.ts';
 import { REQUESTS } from '../base/words.ts';
 import type { QuotaInput } from './input.ts';
 
@@ -19,13 +20,6 @@ export const QUOTA_PATTERN =
   /^[1-9]\d*( [A-Za-z][A-Za-z0-9_.-]*)? ?\/ ?(s|m|h|d|seconds?|minutes?|hours?|days?|(?=[\d.]*[1-9])\d+(\.\d+)? ?(ms|s|m|h|d|seconds?|minutes?|hours?|days?))$/;
 
 const PARTS = /^(\d+)(?: ([A-Za-z][A-Za-z0-9_.-]*))? ?\/ ?(.+)$/;
-const WINDOW_MS: readonly (readonly [word: string, short: string, ms: number])[] = [
-  ['day', 'd', 86_400_000],
-  ['hour', 'h', 3_600_000],
-  ['minute', 'm', 60_000],
-  ['second', 's', 1_000],
-];
-
 /** Milliseconds of `minute`, `3s`, `2 hours`, `m`; undefined for anything else. */
 export function parseWindow(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)? ?([a-z]+)$/.exec(text.trim());
@@ -33,7 +27,7 @@ export function parseWindow(text: string): number | undefined {
   const unit = match[2] ?? '';
   const times = Number(match[1] ?? 1);
   if (unit === 'ms') return times;
-  const found = WINDOW_MS.find(([word, short]) => unit === word || unit === `${word}s` || unit === short);
+  const found = WINDOW_WORDS.find(([word, short]) => unit === word || unit === `${word}s` || unit === short);
   return found === undefined ? undefined : times * found[2];
 }
 
@@ -58,23 +52,10 @@ function declared(limit: number, unit: string | undefined, windowMs: number): De
   return { text: quotaText(limit, named, windowMs), unit: named, limit, windowMs };
 }
 
-/** `60/minute`, `200000 tokens/minute`, `1/3s`. */
-export function quotaText(limit: number, unit: string, windowMs: number): string {
-  return `${limit}${unit === REQUESTS ? '' : ` ${unit}`}/${windowText(windowMs)}`;
-}
-
 /** `60s`, `5m`, `250ms`: as a policy would write it. */
 export function durationText(ms: number): string {
-  const unit = WINDOW_MS.find(([, , unitMs]) => ms > unitMs && ms % unitMs === 0);
+  const unit = WINDOW_WORDS.find(([, , unitMs]) => ms > unitMs && ms % unitMs === 0);
   return unit === undefined ? `${ms}ms` : `${ms / unit[2]}${unit[1]}`;
-}
-
-function windowText(windowMs: number): string {
-  for (const [word, short, ms] of WINDOW_MS) {
-    if (windowMs === ms) return word;
-    if (windowMs > ms && windowMs % ms === 0) return `${windowMs / ms}${short}`;
-  }
-  return `${windowMs}ms`;
 }
 
 const WORDS_MS: Readonly<Record<string, string>> = {

@@ -86,6 +86,12 @@ const identity = {
       'Processes or threads that share the quota without a shared store: each takes its share (of `maxConcurrent` too; `minInterval` is multiplied)',
     value: DEFAULTS.workers,
   }).optional(),
+  earlyAlerts: option(z.boolean(), {
+    expected: 'true or false',
+    meaning:
+      'Whether `QuotaDrift` (the server names another limit) and `OtherConsumer` (somebody else uses the quota) are raised from headers, before any 429',
+    value: true,
+  }).optional(),
   hosts: option(z.array(option(z.string().regex(/^[^\s/:@]+(:\d+)?$/), hostNote())), {
     expected: 'a list of host names, such as [api.example.com]',
     meaning: 'Hosts that belong to this downstream: a note for readers, and for HTTP adapters once there are any',

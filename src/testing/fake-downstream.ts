@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import { type FakeLimit, type LimitState, limitState } from './fake-limits.ts';
+import { type FakeHeaders, quotaHeaders, quotasNow } from './fake-headers.ts';
+import { checkAbove0, type FakeLimit, type LimitState, limitState } from './fake-limits.ts';
 import { type Start, windowMax } from './window-max.ts';
 
 /**
@@ -17,6 +18,8 @@ export interface FakeDownstreamOptions extends Partial<FakeLimit> {
   readonly clock: Clock;
   readonly limits?: readonly FakeLimit[];
   readonly retryAfter?: FakeHint;
+  /** What every answer says of the limits; default `none`. */
+  readonly headers?: FakeHeaders;
   /** What a call costs that does not say; default 1. */
   readonly cost?: number;
   /** Refused calls use up the quota too; default false. */
@@ -52,8 +55,10 @@ export interface FakeConsumer {
  */
 export class FakeDownstream {
   readonly #clock: Clock;
-  readonly #limits: readonly LimitState[];
+  readonly #limits: readonly FakeLimit[];
+  readonly #states: readonly LimitState[];
   readonly #hint: FakeHint;
+  readonly #told: FakeHeaders;
   readonly #defaultCost: number;
   readonly #countsRefused: boolean;
   readonly #calls: FakeCall[] = [];
@@ -61,13 +66,15 @@ export class FakeDownstream {
 
   constructor(options: FakeDownstreamOptions) {
     this.#clock = options.clock;
-    this.#limits = limitsOf(options).map(limitState);
+    this.#limits = limitsOf(options);
+    this.#states = this.#limits.map(limitState);
     this.#hint = options.retryAfter ?? 'seconds';
+    this.#told = options.headers ?? 'none';
     this.#defaultCost = options.cost ?? 1;
     this.#countsRefused = options.countsRefused ?? false;
   }
 
-  /** One request of `consumer` (default `us`): a real `Response`, 200 or 429 with the hint. */
+  /** One request of `consumer` (default `us`): a real `Response`, 200 or 429 with the hint, and the headers. */
   call(consumer = 'us', cost = this.#defaultCost): Response {
     const atMs = this.#clock.now();
     const scripted = consumer === 'us' ? this.#scripted.shift() : undefined;
@@ -75,16 +82,37 @@ export class FakeDownstream {
       this.#calls.push({ consumer, atMs, cost, status: scripted.status });
       return new Response(null, scripted);
     }
-    const waitMs = Math.max(0, ...this.#limits.map((limit) => limit.waitMs(cost, atMs)));
+    const waitMs = Math.max(0, ...this.#states.map((state) => state.waitMs(cost, atMs)));
     const status = waitMs > 0 ? 429 : 200;
-    if (waitMs === 0 || this.#countsRefused) for (const limit of this.#limits) limit.take(cost, atMs);
+    if (waitMs === 0 || this.#countsRefused) for (const state of this.#states) state.take(cost, atMs);
     this.#calls.push({ consumer, atMs, cost, status });
-    return new Response(null, { status, headers: status === 429 ? this.#headers(waitMs) : {} });
+    const told = quotaHeaders(this.#told, quotasNow(this.#limits, this.#states, atMs));
+    return new Response(null, { status, headers: status === 429 ? { ...told, ...this.#headers(waitMs) } : told });
   }
 
   /** The next `times` calls of `us` get this answer, whatever the quota says, and use none of it. */
   answerNext(times: number, status: number, headers: Record<string, string> = {}): void {
     for (let n = 0; n < times; n += 1) this.#scripted.push({ status, headers });
+  }
+
+  /**
+   * Changes a limit: now, or at a monotonic instant that is still to come. What was counted stays counted.
+   * `index`: which one, in the order of `limits`, that of `limit` last; default 0. Its timer does not keep the process alive.
+   */
+  setLimit(limit: number, { index = 0, atMs }: { readonly index?: number; readonly atMs?: number } = {}): void {
+    checkAbove0('limit', limit);
+    const state = this.#states[index];
+    if (state === undefined) throw new RangeError(`index: there is no limit ${index}`);
+    const change = (): void => {
+      const leftMs = (atMs ?? 0) - this.#clock.now();
+      if (leftMs > 0) this.#clock.setTimer(leftMs, change, { keepAlive: false });
+      else {
+        // A bucket fills at its old pace until now.
+        state.remaining(this.#clock.now());
+        state.limit = limit;
+      }
+    };
+    change();
   }
 
   /** Starts another consumer; returns what stops it. Its timers do not keep the process alive. */

@@ -40,10 +40,13 @@ test('a block on a terminal', () => {
 });
 
 test('a change of the policy has a line of its own; an end is headed as one', () => {
-  const alert = alertOf({ declared: [] });
+  const suggestion = { path: 'downstreams.carrier.quota', from: null, to: '37/minute' };
+  const alert = alertOf({ declared: [], suggestion });
   expect(written(alert, true)).toContain('\n  policy: downstreams.carrier.quota: "37/minute"\n');
   const changed = { ...alert, suggestion: { path: 'a.b', from: 0.8, to: 0.5 } };
   expect(written(changed, true)).toContain('\n  policy: a.b: 0.8 -> 0.5\n');
+  const told = { ...changed, explanation: 'Done.\nSeen.\nTo do. In the policy: a.b: 0.8 -> 0.5.' };
+  expect(written(told, true)).not.toContain('\n  policy:');
   expect(written({ ...alert, status: 'resolved' }, true)).toMatch(/^penstock RESOLVED carrier: /);
   expect(written({ ...alert, status: 'resolved' }, true)).not.toContain('policy:');
 });

@@ -117,7 +117,7 @@ describe(`whose turn it is (${SEEDED})`, () => {
     const property = fc.property(shares, schedules, (share, schedule) => {
       const pair = new Pair(share);
       for (const move of schedule) pair.move(move);
-      const told = pair.line.inOrder().map(({ seq }) => seq);
+      const told = [...pair.line.inOrder()].map(({ seq }) => seq);
       const served: number[] = [];
       for (let waiter = pair.serve(); waiter !== undefined; waiter = pair.serve()) served.push(waiter.seq);
       expect(told).toEqual(served);

@@ -106,7 +106,7 @@ describe('RateLimit headers and classification', () => {
     const details = [{ violations }, { '@type': 'google.rpc.RetryInfo', retryDelay: '1s' }];
     rig.call({ fn: ending(Object.assign(new Error('x'), { status: 429, errorDetails: details }), true) });
     await rig.settle();
-    expect(rig.snap().holds).toMatchObject([{ cause: 'quota-reset', leftMs: 60_000 }]);
+    expect(rig.snap().holds).toMatchObject([{ cause: 'cooldown', leftMs: 60_000 }]);
     await rig.to(60_000);
     await rig.rest();
   });
@@ -177,6 +177,17 @@ describe('RateLimit headers and classification', () => {
     expect(expectedWaitMs).toBeGreaterThanOrEqual(35_000);
     expect(explain(call.error)).toMatchObject({ code: 'DEADLINE_EXCEEDED', retryable: true, started: false });
     await rig.to(35_000);
+    await rig.rest();
+  });
+
+  it('headers that are reported alone hold back what starts, and raise no alert', async () => {
+    const rig = new Rig(configS());
+    rig.dispatcher.report('api', new Headers({ 'retry-after': '7' }));
+    const next = rig.call();
+    await rig.to(6_999);
+    expect([next.state, rig.alerts]).toEqual(['waiting', []]);
+    await rig.to(7_000);
+    expect(next.startedMs).toBe(7_000);
     await rig.rest();
   });
 });

@@ -5,6 +5,8 @@ import { WAITING } from './waiting.ts';
 const SCENARIOS: Readonly<Record<string, readonly number[]>> = {
   'quota arithmetic and windows': [1, 2, 3, 4, 6, 7, 8, 10, 12, 13, 14, 15, 17],
   'clocks, timers and runtimes': [18, 20, 21, 22, 23, 24, 25],
+  "the server's counters": [44, 46],
+  'cooldown after 429': [51, 52, 53, 55, 57, 58, 60, 62, 64, 65],
   'RateLimit headers and classification': [43, 48, 49, 50],
   'abort and cancellation': [67, 68, 70, 71, 73, 75, 77],
   'Retry-After parsing': [27, 28, 29, 30, 31, 32, 33, 35, 36, 38, 39, 40, 41],

@@ -118,9 +118,9 @@ export class Watch {
     if (policy.minInterval !== undefined || (one.quotas.length === 0 && one.warmLeftMs > 0)) return false;
     if (one.running >= (policy.maxConcurrent ?? Number.POSITIVE_INFINITY)) return false;
     const waiting = this.#of.calls.filter((call) => call.state === 'waiting' && call.downstream === one.downstream);
-    return one.quotas.every(({ unit, permits }) => {
+    return one.quotas.every(({ unit, permits, counted }) => {
       const dearest = Math.max(0, ...waiting.map((call) => call.cost[unit] ?? 0));
-      return permits >= dearest + 1e-6;
+      return Math.min(permits, counted?.left ?? permits) >= dearest + 1e-6;
     });
   }
 

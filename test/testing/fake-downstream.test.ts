@@ -113,6 +113,95 @@ describe('what a refused caller is told', () => {
   );
 });
 
+describe('what it says of its limits', () => {
+  const headersOf = (response: Response): Record<string, string> => Object.fromEntries(response.headers);
+
+  it.each([
+    ['sliding', 57, 60_000, 50],
+    ['fixed', 57, 60_000, 50],
+    ['bucket', 57, 3_000, 0],
+  ] as const)('the truth of a %s one, in both forms', async (kind, remaining, resetMs, later) => {
+    for (const headers of ['ietf', 'x-ratelimit'] as const) {
+      const { clock, server } = make({ limit: 60, windowMs: 60_000, kind, headers });
+      server.call();
+      server.call();
+      const said = (left: number, ms: number) =>
+        headers === 'ietf'
+          ? { 'ratelimit-policy': '"limit-1";q=60;w=60', ratelimit: `"limit-1";r=${left};t=${ms / 1_000}` }
+          : {
+              'x-ratelimit-limit': '60',
+              'x-ratelimit-remaining': String(left),
+              'x-ratelimit-reset': String(ms / 1_000),
+            };
+      expect(headersOf(server.call())).toEqual(said(remaining, resetMs));
+      await clock.advance(10_000);
+      const isBucket = kind === 'bucket';
+      expect(headersOf(server.call())).toEqual(said(isBucket ? 59 : 56, isBucket ? 1_000 : later * 1_000));
+    }
+  });
+
+  it('of several all, or the tightest; never a hidden one; on a refusal beside the hint', () => {
+    const limits = [
+      { limit: 60, windowMs: 60_000, name: 'minute' },
+      { limit: 4, windowMs: 10_000 },
+      { limit: 3, windowMs: 1_000, isHidden: true },
+    ];
+    const ietf = make({ limits, headers: 'ietf' }).server;
+    expect(headersOf(ietf.call()).ratelimit).toBe('"minute";r=59;t=60, "limit-2";r=3;t=10');
+    const plain = make({ limits, headers: 'x-ratelimit' }).server;
+    for (let n = 0; n < 3; n++) plain.call();
+    expect(headersOf(plain.call())).toEqual({
+      'retry-after': '1',
+      'x-ratelimit-limit': '4',
+      'x-ratelimit-remaining': '1',
+      'x-ratelimit-reset': '10',
+    });
+  });
+
+  it('in headers of your own', () => {
+    const { server } = make({
+      limit: 60,
+      windowMs: 60_000,
+      kind: 'bucket',
+      size: 20,
+      headers: ([quota]) => ({ 'x-quota': JSON.stringify(quota) }),
+    });
+    expect(JSON.parse(headersOf(server.call())['x-quota'] ?? '')).toEqual({
+      name: 'limit-1',
+      limit: 60,
+      windowMs: 60_000,
+      room: 20,
+      remaining: 19,
+      resetMs: 1_000,
+    });
+  });
+});
+
+describe('a limit that changes', () => {
+  it.each(['sliding', 'fixed', 'bucket'] as const)(
+    'now, or at an instant; what was counted stays (%s)',
+    async (kind) => {
+      const { clock, server } = make({ limit: 10, windowMs: 60_000, kind, headers: 'x-ratelimit' });
+      for (let n = 0; n < 4; n++) server.call();
+      server.setLimit(3);
+      expect(server.call().status).toBe(kind === 'bucket' ? 200 : 429);
+      server.setLimit(20, { atMs: 5_000 });
+      await clock.advance(4_999);
+      expect(server.call().headers.get('x-ratelimit-limit')).toBe('3');
+      await clock.advance(1);
+      expect(server.call().status).toBe(200);
+      expect(server.call().headers.get('x-ratelimit-limit')).toBe('20');
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
+
+  it('is one that there is, and above 0', () => {
+    const { server } = make({ limit: 10, windowMs: 60_000 });
+    expect(() => server.setLimit(0)).toThrow(/limit: expected a number above 0/);
+    expect(() => server.setLimit(1, { index: 1 })).toThrow(/there is no limit 1/);
+  });
+});
+
 describe('other consumers', () => {
   it('call at their own pace, share the quota, and are counted apart', async () => {
     const { clock, server } = make({ limit: 2, windowMs: 1_000 });

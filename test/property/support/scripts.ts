@@ -16,6 +16,8 @@ export interface Variety {
   readonly isMixed: boolean;
   readonly deadlines: 'none' | 'some' | 'one for all';
   readonly holds: boolean;
+  /** The server tells what its counter leaves. */
+  readonly counters?: boolean;
 }
 
 function rarely<T>(arbitrary: fc.Arbitrary<T>, oneIn: number): fc.Arbitrary<T | undefined> {
@@ -40,7 +42,7 @@ function costsOf({ quotas }: TestPolicy): fc.Arbitrary<number> {
   );
 }
 
-function callsOf(policy: TestPolicy, { isMixed, deadlines, holds }: Variety): fc.Arbitrary<Asked[]> {
+function callsOf(policy: TestPolicy, { isMixed, deadlines, holds, counters }: Variety): fc.Arbitrary<Asked[]> {
   const ms = permitMs(policy);
   const spans = fc.oneof(
     fc.integer({ min: 0, max: 40 }).map((n) => n * ms),
@@ -48,11 +50,16 @@ function callsOf(policy: TestPolicy, { isMixed, deadlines, holds }: Variety): fc
     // Eighths: two instants that lie less than 1 µs apart, and are not the same, would be taken for the same.
     fc.integer({ min: 0, max: 320 }).map((n) => Math.round(n * ms) / 8),
   );
+  const readings = fc.record({
+    remaining: fc.integer({ min: 0, max: 12 }),
+    resetMs: fc.oneof(spans, grid(0, 8_000, 250)),
+  });
   const same = deadlines === 'one for all' ? spans : fc.constant(undefined);
   return same.chain((shared) => {
     const call: fc.Arbitrary<Asked> = fc.record({
       afterMs: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: spans.map((n) => n / 8) }),
-      cost: costsOf(policy),
+      // Where a counter is told, what is foretold of a crowd is exact for calls that all cost the same.
+      cost: counters === true && !isMixed ? fc.constant(1) : costsOf(policy),
       priority: isMixed
         ? rarely(fc.constantFrom<Priority>('interactive', 'normal', 'batch'), 2)
         : fc.constant(undefined),
@@ -60,6 +67,7 @@ function callsOf(policy: TestPolicy, { isMixed, deadlines, holds }: Variety): fc
       deadlineMs: deadlines === 'some' ? rarely(spans, 2) : fc.constant(shared),
       runMs: isMixed ? fc.oneof(fc.constant(0), grid(0, 2_000, 50)) : fc.constant(0),
       throttledMs: holds ? rarely(grid(0, 8_000, 250), 30) : fc.constant(undefined),
+      counter: counters === true ? rarely(readings, 4) : fc.constant(undefined),
       pausedMs: holds ? rarely(grid(0, 8_000, 250), 30) : fc.constant(undefined),
       isNesting: isMixed ? fc.integer({ min: 0, max: 9 }).map((n) => n === 0) : fc.constant(false),
     });

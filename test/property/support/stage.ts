@@ -18,6 +18,8 @@ export interface Asked {
   readonly runMs: number;
   /** It ends with a 429 that asks for so much time; undefined: it ends well. */
   readonly throttledMs: number | undefined;
+  /** It ends well, and its answer says how much the server's counter leaves, and for how long; undefined: it does not. */
+  readonly counter: { readonly remaining: number; readonly resetMs: number } | undefined;
   /** The operator pauses the lane for so long just before it; undefined: not. */
   readonly pausedMs: number | undefined;
   readonly isNesting: boolean;
@@ -35,6 +37,10 @@ export interface Told {
   expectedMs: number | undefined;
   holdsBefore: number;
   startedAt: number | undefined;
+  /** Its place among those that started. */
+  startedAs: number;
+  /** When the lane heard its outcome. */
+  settledAt: number;
   holdsAtStart: number;
   error: unknown;
   /** Refused at once. */
@@ -53,7 +59,7 @@ export class Stage {
   readonly dispatcher: Dispatcher;
   /** By the index of the call; calls that were left out are missing. */
   readonly told: Told[] = [];
-  /** Holds that were begun or extended so far; of these, how many the server asked for. */
+  /** What has worsened the outlook so far: holds that were begun or extended, and counters that were told; of these, how many were holds that the server asked for. */
   holds = 0;
   serverHolds = 0;
   readonly #policy: DownstreamPolicyInput;
@@ -61,6 +67,7 @@ export class Stage {
   readonly #left: { readonly from: number; readonly to: number }[] = [];
   readonly #waiting = new Map<number, number>();
   #happened = 0;
+  #starts = 0;
   readonly #byTool = new Map<string, Told>();
 
   constructor(policy: DownstreamPolicyInput) {
@@ -70,6 +77,14 @@ export class Stage {
       env: {},
       alertSinks: [],
       random: () => 0.5,
+      classify: {
+        [NAME]: ({ value }) => {
+          const { counter } = (value ?? {}) as Partial<Pick<Asked, 'counter'>>;
+          if (counter === undefined) return undefined;
+          this.holds++;
+          return { outcome: 'success', quotas: [counter] };
+        },
+      },
     });
     this.dispatcher.subscribe((event) => this.#hear(event));
   }
@@ -97,6 +112,8 @@ export class Stage {
       expectedMs: undefined,
       holdsBefore: this.holds,
       startedAt: undefined,
+      startedAs: 0,
+      settledAt: Number.POSITIVE_INFINITY,
       holdsAtStart: 0,
       error: undefined,
       isTurnedAway: false,
@@ -135,10 +152,13 @@ export class Stage {
 
   async #fn(told: Told, call: Call): Promise<unknown> {
     told.startedAt = this.clock.now();
+    told.startedAs = ++this.#starts;
     told.holdsAtStart = this.holds;
     const { asked } = told;
     if (asked.isNesting) await call.run(() => undefined).catch(() => undefined);
     if (asked.runMs > 0) await new Promise<void>((resolve) => this.clock.setTimer(asked.runMs, resolve));
+    told.settledAt = this.clock.now();
+    if (asked.counter !== undefined) return { counter: asked.counter };
     if (asked.throttledMs === undefined) return undefined;
     return { status: 429, headers: new Headers({ 'retry-after': String(asked.throttledMs / 1_000) }) };
   }
@@ -154,7 +174,8 @@ export class Stage {
   }
 
   #hear(event: DispatcherEvent): void {
-    if (event.type === 'held') {
+    // One that a counter brings was foreseen since it was told.
+    if (event.type === 'held' && event.cause !== 'quota-reset') {
       this.holds++;
       if (event.cause !== 'operator') this.serverHolds++;
     }

@@ -1,0 +1,123 @@
+import type { Alert, AlertFacts, Suggestion } from '../base/alert.ts';
+import { formatDuration } from '../base/duration.ts';
+import type { Finding } from '../base/evidence.ts';
+import { windowText } from '../base/quota-text.ts';
+
+type Of<H extends Finding['hypothesis']> = Extract<Finding, { hypothesis: H }>;
+
+/** The numbers that a hypothesis rests on. */
+export function findingText(finding: Finding): string {
+  switch (finding.hypothesis) {
+    case 'limit-changed':
+      return `The server names ${finding.told} as its limit; ${finding.declared} is declared.`;
+    case 'other-consumer':
+      return othersText(finding);
+    case 'hidden-window':
+      return hiddenText(finding);
+    case 'policy-too-wide':
+      return `${amount(finding.taken)} of the ${finding.share} that we may use of ${finding.quota} had started in one window, by this process alone; our policy lets up to ${amount(finding.worst)} start in one.`;
+    case 'restart':
+      return finding.before === undefined
+        ? ''
+        : `${amount(finding.before)} of ${finding.limit} had been used before this process first heard of it.`;
+    case 'unknown':
+      return '';
+  }
+}
+
+function othersText(finding: Of<'other-consumer'>): string {
+  const { limit, used, ours, others, spanMs, windowMs, perWindow, workers, filled, isRateKnown } = finding;
+  const time = formatDuration(Math.round(spanMs / 100) * 100);
+  const share = Math.round((perWindow / limit) * 100);
+  const ourWorkers = workers > 0 ? `; ${amount(workers)} of them may be our other workers'` : '';
+  const rate = isRateKnown
+    ? ` That is about ${amount(perWindow)}/${windowText(windowMs)}, ${share} % of the limit.`
+    : '';
+  if (filled !== undefined) {
+    return `Out of the server's bucket ${amount(used)} were taken in ${time}, while ${amount(filled)} flowed in, and ${amount(ours)} of these are this process's: others took ${amount(others)}${ourWorkers}.${rate}`;
+  }
+  return `The server counts ${amount(used)} of ${limit} used in ${time}, and ${amount(ours)} of these are this process's: others used ${amount(others)}${ourWorkers}.${rate}`;
+}
+
+function hiddenText({ bunch, left, undeclared }: Of<'hidden-window'>): string {
+  if (undeclared !== undefined) {
+    return `The server says that ${amount(undeclared.remaining)} are left of a limit that is not declared: ${undeclared.text}.`;
+  }
+  const said: string[] = [];
+  if (left !== undefined) {
+    said.push(
+      `It was refused although, by the server's own count, ${amount(left.remaining)} of ${left.limit} were left.`,
+    );
+  }
+  if (bunch !== undefined) {
+    const before = bunch.most === 0 ? '' : `; the most that went through before was ${bunch.most}`;
+    const refused = bunch.throttled === 1 ? '1 was refused' : `${bunch.throttled} were refused`;
+    const open = bunch.unanswered === 0 ? '' : ` and ${bunch.unanswered} had no answer yet`;
+    said.push(
+      `${bunch.starts} had started within ${formatDuration(bunch.windowMs)}, of which ${refused}${open}${before}.`,
+    );
+  }
+  return said.join(' ');
+}
+
+/** What to do about what was found first; `declared`: the quotas and where they were read. */
+export function findingToDo(
+  finding: Finding,
+  facts: AlertFacts,
+  declared: string,
+  suggestion: Alert['suggestion'],
+): string {
+  const { downstream } = facts;
+  const change = suggestion === undefined ? '' : ` In the policy: ${changeText(suggestion)}.`;
+  switch (finding.hypothesis) {
+    case 'limit-changed':
+      return `To do: correct the declared quota of ${downstream}, ${declared}, if the server's number is to last.${change}`;
+    case 'other-consumer':
+      return `To do: find out who else uses this credential, or whether a call makes several requests (retries of a client library, pages, a cost that is not declared). Leave them their part: lower \`utilization\` of ${downstream}.${change}`;
+    case 'hidden-window':
+      return hiddenToDo(finding, facts, change);
+    case 'policy-too-wide':
+      return `To do: our policy for ${downstream} comes too near to ${declared}, or lets more start: the way to the server alone makes one too many of it. Lower \`burst\`, \`providerBurst\` or \`utilization\`.${change}`;
+    case 'restart':
+      return restartToDo(finding, facts, declared);
+    case 'unknown':
+      return '';
+  }
+}
+
+function hiddenToDo(
+  { limit, undeclared }: Of<'hidden-window'>,
+  { downstream, impact }: AlertFacts,
+  change: string,
+): string {
+  if (undeclared !== undefined) {
+    const how = limit === undefined ? ', once its window is known' : '';
+    return `To do: declare that limit of ${downstream} as one more quota${how}.${change}`;
+  }
+  const atOnce =
+    impact.inFlight > 0 ? `, or of calls at once (${impact.inFlight} were in flight: \`maxConcurrent\`)` : '';
+  const known = limit === undefined ? 'How much it allows is not known. ' : '';
+  return `${known}To do: ask for a limit of ${downstream} in a shorter window${atOnce}, and declare it as one more quota.${change}`;
+}
+
+function restartToDo({ before }: Of<'restart'>, facts: AlertFacts, declared: string): string {
+  const window = formatDuration(facts.longestWindowMs);
+  const why =
+    before === undefined
+      ? `this process is younger than the longest window (${window}), so calls of the one before it may still count`
+      : `calls of the process before it most likely still count, for one window (${window}) at most`;
+  const again =
+    before === undefined
+      ? `the declared quota of ${facts.downstream} is wrong: ${declared}`
+      : 'somebody else uses this credential';
+  return `Nothing is to be done now: ${why}. If it happens again without a restart, ${again}.`;
+}
+
+/** `downstreams.carrier.quota: "60/minute" -> "40/minute"`. */
+export function changeText({ path, from, to }: Suggestion): string {
+  return `${path}: ${from === null ? '' : `${JSON.stringify(from)} -> `}${JSON.stringify(to)}`;
+}
+
+function amount(permits: number): string {
+  return String(Math.round(permits));
+}
