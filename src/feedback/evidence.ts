@@ -91,7 +91,7 @@ class Walk {
     // The body of a fetch Response is its caller's: some make a stream, or warn, when they are asked for it.
     // What a client has put onto a Response, as `data` say, it has parsed.
     const isFetch = !isBody && typeof property(node, 'bodyUsed') === 'boolean';
-    for (const key of isBody ? keysOf(node) : [...ASKED, ...keysOf(node).filter(isOwnHint)]) {
+    for (const key of isBody ? keysOf(node) : [...ASKED, ...ownKeysOf(node)]) {
       if (isFetch && READERS.has(key) && (key === 'body' || !isOwn(node, key))) continue;
       const value = property(node, key);
       if (value === undefined || value === null || typeof value === 'function') continue;
@@ -132,7 +132,7 @@ class Walk {
     if (key === '$retryable' && property(value, 'throttling') === true) this.#named('$retryable', 'throttling', node);
     if (roles.has('cause')) this.#wrap(value);
     else if (roles.has('error') && isErrorLike(value)) this.#wrap(value);
-    else if (roles.has('response')) this.#push(value, depth + 1, false);
+    else if (roles.has('response') || isResponse(value)) this.#push(value, depth + 1, false);
     // A wrapper's own answer to its caller, not the downstream's: its headers are no evidence of one.
     else if (key === 'output') this.#push(value, depth + 2, false);
     else if (roles.has('part') && !ArrayBuffer.isView(value)) this.#push(value, depth + 1, false);
@@ -180,12 +180,23 @@ class Walk {
   }
 }
 
+/** What an instance says under names of its own: waits, and the response that it came from. */
+function ownKeysOf(node: object): readonly string[] {
+  return keysOf(node).filter((key) => isOwnHint(key) || isResponse(property(node, key)));
+}
+
+/** Whether a value is a fetch `Response`, of any library. */
+function isResponse(value: unknown): boolean {
+  return typeof property(value, 'bodyUsed') === 'boolean' && typeof property(value, 'status') === 'number';
+}
+
 /** Only of an answer that was a refusal anyway is it read what a client quotes behind words of its own. */
 function hasRefused(node: object): boolean {
   return ['status', 'statusCode', 'code'].some((key) => QUOTED.has(property(node, key)));
 }
 
-function isErrorLike(value: object): boolean {
+/** Whether a value is an error by its shape, and no data. */
+export function isErrorLike(value: object): boolean {
   return !isPlain(value) && typeof property(value, 'message') === 'string';
 }
 

@@ -1,7 +1,7 @@
 import { isAdmissionError } from '../base/errors.ts';
 import type { QuotaReading, Verdict } from '../base/verdict.ts';
 import { quotasOf, type Recognition, refusalOf, timed } from './decide.ts';
-import { type Evidence, gather } from './evidence.ts';
+import { type Evidence, gather, isErrorLike } from './evidence.ts';
 import { asStatus, isOwn, isPlain, itemsOf, jsonOf, property } from './fields.ts';
 import { headerReader } from './headers.ts';
 
@@ -114,7 +114,7 @@ interface Returned {
 
 /**
  * What a returned object means. An answer of a downstream has a status and headers (or the `retryAfterMs` of a
- * report), or is a client's result: with the response beside it or in its error, or an error beside headers.
+ * report), or is a client's result: beside its response, with an error that others throw, or an error beside headers.
  * MCP, JSON-RPC and events of streams mark a failure otherwise; all else is data, whatever it says.
  */
 export function recogniseReturned(value: object, how: Recognition): Verdict {
@@ -152,10 +152,12 @@ function recogniseResult(value: object, response: object, how: Recognition): Ver
   return refusal ?? withQuotas(SUCCESS, quotasIn(property(response, 'headers'), how));
 }
 
-/** A result whose error holds the response, or stands beside the headers. */
+/** A result whose error holds the response, is an error that a client would throw, or stands beside the headers. */
 function recogniseFailure(value: object, failure: object, how: Recognition): Verdict {
   const response = property(failure, 'response');
-  if (typeof response === 'object' && response !== null) return recogniseResult(value, response, how);
+  const hasResponse = typeof response === 'object' && response !== null && !isPlain(response);
+  if (hasResponse) return recogniseResult(value, response, how);
+  if (isErrorLike(failure)) return readError(failure, how, { left: MOST_ERRORS }).refusal ?? SUCCESS;
   const status = asStatus(property(failure, 'statusCode') ?? property(failure, 'status'));
   return status !== undefined && status >= 400 && headerReader(property(value, 'headers')) !== undefined
     ? judged(value, how)

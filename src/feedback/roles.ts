@@ -26,7 +26,7 @@ const ROLES: Readonly<Record<Role, readonly string[]>> = {
     ...words('data body details errorDetails statusDetails error_details errorInfo errorInfoMetadata result payload'),
     ...words('extensions cost http parameters response_metadata innererror reason graphQLErrors json fault detail'),
     ...words('error_data additional_data info shape rate violations Error CancellationReasons debug sys _meta output'),
-    ...words('metadata quotaErrorDetails quota_error_details'),
+    ...words('metadata quotaErrorDetails quota_error_details rawError responseBody parsedBody responseData errorBody'),
   ],
   /** JSON, not yet parsed. */
   text: words('message body data text responseBody bodyAsText responseText response error details'),

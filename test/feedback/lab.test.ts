@@ -121,6 +121,13 @@ const THROWN: readonly Row[] = [
   ],
   ['Firebase functions', errorOf('FirebaseError', { code: 'functions/resource-exhausted' }), 'throttled'],
   ['Firestore', errorOf('FirebaseError', { code: 'resource-exhausted' }), 'throttled'],
+  ['a response by any name', errorOf('FunctionsHttpError', { context: responseOf(429, SEVEN) }), 'throttled', 7_000],
+  [
+    'a body by another name',
+    errorOf('DiscordAPIError', { status: 429, rawError: { retry_after: 7.05 } }),
+    'throttled',
+    7_050,
+  ],
   ['a status by another name', errorOf('x', { responseStatus: 429, headers: SEVEN }), 'throttled', 7_000],
 ];
 
@@ -199,6 +206,8 @@ const NONE: readonly Row[] = [
 const DATA: readonly (readonly [what: string, value: unknown])[] = [
   ['a record of a request', { request: { url: 'x' }, response: { status: 429, headers: [] } }],
   ['an error among data', { data: null, error: { statusCode: 429 } }],
+  ['an error that is none of ours', { data: null, error: errorOf('AuthApiError', { status: 400 }) }],
+  ['a record of an error', { error: { name: 'AxiosError', status: 429, response: { status: 429, headers: {} } } }],
   ['a record that says much', { status: 429, statusText: 'Too Many Requests', data: { id: 1 }, error: {} }],
   ['not found', { data: null, error: { message: 'x' }, status: 404, statusText: 'Not Found' }],
   ['a result that is missing', { error: {}, response: responseOf(404, LEFT) }],
