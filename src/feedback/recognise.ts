@@ -143,20 +143,24 @@ export function recogniseReturned(value: object, how: Recognition): Verdict {
 
 /** A result with the response that it came from beside it, as generated clients return them. */
 function recogniseResult(value: object, response: object, how: Recognition): Verdict {
-  // A plain object here may be anybody's record of a response.
-  const status = isPlain(response)
-    ? undefined
-    : asStatus(property(response, 'status') ?? property(response, 'statusCode'));
+  const status = isLive(response)
+    ? asStatus(property(response, 'status') ?? property(response, 'statusCode'))
+    : undefined;
   if (status !== undefined && status >= 400) return judged(value, how);
   const refusal = status === undefined ? undefined : refusalIn(value, value, status, how);
   return refusal ?? withQuotas(SUCCESS, quotasIn(property(response, 'headers'), how));
 }
 
+/** Whether an object is the response of a client: one without methods may be anybody's record of a response. */
+function isLive(response: unknown): response is object {
+  if (typeof response !== 'object' || response === null) return false;
+  return !isPlain(response) || typeof property(property(response, 'headers'), 'get') === 'function';
+}
+
 /** A result whose error holds the response, is an error that a client would throw, or stands beside the headers. */
 function recogniseFailure(value: object, failure: object, how: Recognition): Verdict {
   const response = property(failure, 'response');
-  const hasResponse = typeof response === 'object' && response !== null && !isPlain(response);
-  if (hasResponse) return recogniseResult(value, response, how);
+  if (isLive(response)) return recogniseResult(value, response, how);
   if (isErrorLike(failure)) return readError(failure, how, { left: MOST_ERRORS }).refusal ?? SUCCESS;
   const status = asStatus(property(failure, 'statusCode') ?? property(failure, 'status'));
   return status !== undefined && status >= 400 && headerReader(property(value, 'headers')) !== undefined

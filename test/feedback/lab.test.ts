@@ -133,6 +133,17 @@ const THROWN: readonly Row[] = [
 
 const RETURNED: readonly Row[] = [
   ['a result with its response', { error: {}, response: responseOf(429, SEVEN) }, 'throttled', 7_000],
+  [
+    'a plain response with headers that are none',
+    { result: new Error('x'), response: { status: 429, headers: new Headers(SEVEN) } },
+    'throttled',
+    7_000,
+  ],
+  [
+    'used up for the day',
+    { data: null, error: { statusCode: 429, name: 'daily_quota_exceeded' }, headers: {} },
+    'exhausted',
+  ],
   ['503 with a wait', { error: {}, response: responseOf(503, SEVEN) }, 'overloaded', 7_000],
   [
     'a result whose error has it',
@@ -249,47 +260,4 @@ test('the classifier for GraphQL reads errors that a client has made instances o
     'throttled',
   );
   expect(classified({ data: null, errors: [missing] }, false).outcome).toBe('success');
-});
-
-describe('of an answer of fetch', () => {
-  class Lazy {
-    readonly status: number;
-    readonly bodyUsed = false;
-    readonly headers = new Headers(SEVEN);
-    constructor(status: number) {
-      this.status = status;
-    }
-    get body(): never {
-      throw new TypeError('a stream was made');
-    }
-    get json(): never {
-      return this.body;
-    }
-    get text(): never {
-      return this.body;
-    }
-  }
-
-  /** The names of what is read of a value, its getters called on the value itself. */
-  function readsOf(value: object, thrown: boolean): ReadonlySet<unknown> {
-    const names = new Set<unknown>();
-    const get = (target: object, name: string | symbol): unknown => {
-      names.add(name);
-      return Reflect.get(target, name, target);
-    };
-    judge(new Proxy(value, { get }), thrown);
-    return names;
-  }
-
-  test.each([200, 429, 503])('%i: what would read or make its body is not touched', (status) => {
-    for (const thrown of [true, false]) {
-      const names = readsOf(new Lazy(status), thrown);
-      for (const reader of ['body', 'json', 'text', 'blob', 'arrayBuffer', 'formData', 'clone', 'bytes'])
-        expect(names).not.toContain(reader);
-    }
-  });
-
-  test('of plain data a handful of names is read, and nothing is listed', () => {
-    expect(readsOf({ rows: [] }, false).size).toBeLessThanOrEqual(9);
-  });
 });
