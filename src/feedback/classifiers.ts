@@ -5,13 +5,13 @@ import { type Evidence, gather } from './evidence.ts';
 import { asNumber, isPlain, itemsOf, jsonOf, property } from './fields.ts';
 import { matchCode } from './match.ts';
 import { readProse } from './prose.ts';
-import { textsOf } from './recognise.ts';
+import { graphqlFailureIn, textsOf } from './recognise.ts';
 
 const MOST_RECORDS = 500;
 
 /**
  * Reads GraphQL results without a response around them, as `fn` returns them when it returns the parsed
- * body: `{ data, errors }`, `{ data, error: { graphQLErrors } }`, or the list of errors itself. A known
+ * body: `{ data, errors }`, `{ data, error: { graphQLErrors } }` and the like. A known
  * code in any error is a refusal, even beside partial data. By name: `classify: graphql`.
  *
  * @example
@@ -20,9 +20,8 @@ const MOST_RECORDS = 500;
 export function graphql(): Classifier {
   return ({ value, thrown }) => {
     if (thrown) return undefined;
-    const error = property(value, 'error');
-    const places = [property(value, 'errors'), property(error, 'graphQLErrors'), property(error, 'errors')];
-    const seeds = places.filter((place) => typeof place === 'object' && place !== null);
+    const errors = property(value, 'errors');
+    const seeds = graphqlFailureIn(value) ?? (isPlain(errors) ? [errors] : []);
     return seeds.length === 0 ? undefined : fromCodes(gather(...seeds));
   };
 }

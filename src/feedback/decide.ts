@@ -5,7 +5,7 @@ import { longestOf } from './body-hints.ts';
 import type { ProviderCode } from './code-rows.ts';
 import { type Evidence, gather } from './evidence.ts';
 import type { HeaderReader } from './headers.ts';
-import { type FoundHint, readHint, readWait } from './hint.ts';
+import { type FoundHint, headerWaits, readHint, readWait } from './hint.ts';
 import { matchCode } from './match.ts';
 import { readQuotas } from './quota-headers.ts';
 
@@ -61,6 +61,13 @@ export function quotasOf(readers: readonly HeaderReader[], how: Instant): readon
     if (quotas.length > 0) return quotas;
   }
   return NO_QUOTAS;
+}
+
+/** A refusal that names no wait, with that of the answer around it. */
+export function timed(refusal: Verdict, around: Evidence, how: Recognition): Verdict {
+  if (refusal.server?.retryAfterMs !== undefined) return refusal;
+  const hint = hintOf(around, how);
+  return hint === undefined ? refusal : { ...refusal, server: { ...refusal.server, ...hint } };
 }
 
 /** Whether the downstream said no. */
@@ -126,8 +133,9 @@ function hintOf({ readers, candidates }: Evidence, how: Recognition): FoundHint 
   let best: FoundHint | undefined;
   for (const read of readers) best = later(best, readHint(read, how));
   if (candidates.length === 0) return best;
+  const copied = readers.flatMap((read) => headerWaits(read, how));
   const { wallNow } = how;
-  return later(best, longestOf(candidates, { wallNow, headers: readers[0], headerMs: best?.retryAfterMs }));
+  return later(best, longestOf(candidates, { wallNow, headers: readers[0], headerMs: best?.retryAfterMs, copied }));
 }
 
 function later(a: FoundHint | undefined, b: FoundHint | undefined): FoundHint | undefined {
