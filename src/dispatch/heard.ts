@@ -58,7 +58,8 @@ export class Heard {
       if (gate.heed(unit, remaining, until, startsSince, now)) isLower = true;
     }
     if (!isLower) return;
-    this.#holdIfSpent(now);
+    const spent = quotas.find(({ unit = REQUESTS, remaining = 1 }) => unit === REQUESTS && remaining < 1);
+    if (this.#holdIfSpent(now) && spent !== undefined && this.#host.isPaused(now)) this.#tellOfPause(spent, now);
     this.#host.held();
   }
 
@@ -70,21 +71,17 @@ export class Heard {
     });
   }
 
-  /** New work is refused from now on, and no 429 will say why. */
-  #tellOfPause(until: number, now: number): void {
+  /** The server itself says that nothing is left: new work is refused from now on, and no 429 will say why. */
+  #tellOfPause({ limit, remaining }: QuotaReading, now: number): void {
+    const { gate, ports } = this.#host;
+    const until = gate.heldUntil;
     // A reset that is told by the second comes a little later with every answer.
     const isTold = until < this.#toldUntil + SAME_RESET_MS;
     this.#toldUntil = Math.max(this.#toldUntil, until);
     if (isTold) return;
-    const { ports } = this.#host;
-    const server = defined({ ...this.#spent(), resetMs: until - now });
+    const server = defined({ limit, remaining, resetMs: until - now });
     const action = { kind: 'pause', cause: 'quota-reset', until: ports.clock.wallNow() + (until - now) } as const;
     this.witness.raise('QuotaExhausted', server, action);
-  }
-
-  #spent(): QuotaReading {
-    const { limit, remaining } = this.last?.quotas.find((one) => one.remaining === 0) ?? {};
-    return { ...(limit === undefined ? {} : { limit }), ...(remaining === undefined ? {} : { remaining }) };
   }
 
   /** Where nothing is left by the server's count, the lane is held until the count starts afresh; true if that is news. */
@@ -93,7 +90,6 @@ export class Heard {
     const until = gate.caps.spentUntil;
     if (until <= now || !gate.hold('quota-reset', until, now)) return false;
     news.held('quota-reset', until, now, {});
-    if (this.#host.isPaused(now)) this.#tellOfPause(until, now);
     return true;
   }
 }

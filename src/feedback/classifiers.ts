@@ -18,8 +18,9 @@ const MOST_RECORDS = 500;
  * createDispatcher({ downstreams: { shop: { quota: '2/second', classify: 'shop' } } }, { classify: { shop: graphql() } });
  */
 export function graphql(): Classifier {
-  return ({ value, thrown }) => {
+  return ({ value: returned, thrown }) => {
     if (thrown) return undefined;
+    const value = parsed(returned);
     const errors = property(value, 'errors');
     const seeds = graphqlFailureIn(value) ?? (isPlain(errors) ? [errors] : []);
     return seeds.length === 0 ? undefined : fromCodes(gather(...seeds));
@@ -34,7 +35,9 @@ export function graphql(): Classifier {
  * createDispatcher({ downstreams: { notes: { quota: '3/second', classify: 'mcpToolResult' } } });
  */
 export function mcpToolResult(): Classifier {
-  return ({ value, thrown }) => {
+  return ({ value: returned, thrown }) => {
+    const answer = parsed(returned);
+    const value = property(answer, 'jsonrpc') === '2.0' ? property(answer, 'result') : answer;
     if (thrown || property(value, 'isError') !== true) return undefined;
     for (const text of textsOf(value)) {
       if (jsonOf(text) !== undefined) continue;
@@ -64,8 +67,9 @@ const RECORDS: readonly (readonly [list: string, code: string])[] = [
  * createDispatcher({ downstreams: { table: { quota: '1000/second', classify: 'awsPartial' } } });
  */
 export function awsPartial(): Classifier {
-  return ({ value, thrown }) => {
+  return ({ value: returned, thrown }) => {
     if (thrown) return undefined;
+    const value = parsed(returned);
     const leftOver = LEFT_OVER.find((name) => isFilled(property(value, name)));
     if (leftOver !== undefined) return { outcome: 'throttled', server: { code: leftOver } };
     for (const [list, field] of RECORDS) {
@@ -77,6 +81,11 @@ export function awsPartial(): Classifier {
     }
     return undefined;
   };
+}
+
+/** What `fn` has returned, parsed where it has returned JSON as text. */
+function parsed(returned: unknown): unknown {
+  return typeof returned === 'string' ? jsonOf(returned) : returned;
 }
 
 function isFilled(value: unknown): boolean {

@@ -88,7 +88,21 @@ export function completed(said: Verdict, shape: Verdict, value: object, how: Rec
   const own = said.server ?? {};
   const hint = own.retryAfterMs !== undefined || retryAfterMs === undefined ? {} : { retryAfterMs, readFrom };
   const server = { ...rest, ...hint, ...own } as ServerWord;
-  return { ...said, ...(Object.keys(server).length === 0 ? {} : { server }), ...more };
+  return withReset({ ...said, ...(Object.keys(server).length === 0 ? {} : { server }), ...more });
+}
+
+/**
+ * A refusal without a wait, held until the reset of what it says is used up: as of headers, so of the
+ * numbers that a classifier hands over.
+ */
+export function withReset(said: Verdict): Verdict {
+  const { server = {}, quotas = [] } = said;
+  if (!isRefusal(said) || server.retryAfterMs !== undefined) return said;
+  const spent = [server, ...quotas].filter(({ remaining = 1 }) => remaining < 1);
+  const retryAfterMs = Math.max(-1, ...spent.map(({ resetMs = -1 }) => resetMs));
+  if (!(retryAfterMs >= 0)) return said;
+  const word = { ...limitOf(said.outcome, quotas), ...server, retryAfterMs: Math.ceil(retryAfterMs) };
+  return { ...said, server: { readFrom: 'the reset of what is used up', ...word } };
 }
 
 function wordOf(outcome: Outcome, evidence: Evidence, how: Recognition): ServerWord {

@@ -64,7 +64,7 @@ function findingsOf(facts: AlertFacts, evidence: Evidence): Finding[] {
   const all = caseOf(facts, evidence);
   if (facts.name === 'QuotaDrift') return found([limitChanged(all, true) ?? limitChanged(all, false)]);
   if (facts.name === 'OtherConsumer') return found([otherConsumer(all)]);
-  const findings = found(RULES.map(({ find }) => find(all)));
+  const findings = found(RULES.filter((rule) => isAbout(facts, rule)).map(({ find }) => find(all)));
   // What is only possible says nothing once something is known.
   const [first] = findings;
   if (first === undefined) return [{ hypothesis: 'unknown', isCounted: evidence.counters.some(isCounted) }];
@@ -76,6 +76,11 @@ function rests(finding: Finding): boolean {
   if (finding.hypothesis === 'limit-changed' || finding.hypothesis === 'other-consumer') return true;
   if (finding.hypothesis === 'restart') return finding.before !== undefined;
   return finding.hypothesis === 'hidden-window' && (finding.left !== undefined || finding.undeclared !== undefined);
+}
+
+/** Where a counter alone says that all is used up, nobody was refused: what only a refusal shows is not known. */
+function isAbout({ name, incident }: AlertFacts, { hypothesis }: Rule): boolean {
+  return name !== 'QuotaExhausted' || incident.throttles > 0 || hypothesis !== 'hidden-window';
 }
 
 function isCounted({ quota, used }: Evidence['counters'][number]): boolean {
