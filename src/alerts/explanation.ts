@@ -61,7 +61,10 @@ function cause({ action }: AlertFacts): string {
     case 'quota-reset':
       return ', when its quota starts afresh';
     case 'cooldown':
-      return `; the server named no time, this is step ${action.step ?? 1} of our own cooldown`;
+      // What is exhausted has no steps.
+      return action.step === undefined
+        ? '; the server named no time, this is our own cooldown'
+        : `; the server named no time, this is step ${action.step} of our own cooldown`;
     case 'operator':
       return ', as an operator asked';
     default:

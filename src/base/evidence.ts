@@ -24,6 +24,8 @@ export interface CounterEvidence {
   readonly remaining?: number;
   readonly resetMs?: number;
   readonly windowMs?: number;
+  /** That this is the window of its limit was told, or has been seen: it has begun anew in time. */
+  readonly isWindowSeen?: boolean;
   /** The server's own name of it. */
   readonly policy?: string;
   /** Milliseconds since it was heard; 0 for the answer that the alert is about. */

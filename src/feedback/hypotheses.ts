@@ -40,14 +40,24 @@ export function isUsedUp({ limit, remaining }: CounterEvidence): boolean {
 
 /** A header's limit that is not the declared one; `isLower`: which way. */
 export function limitChanged(evidence: Evidence, isLower: boolean): Found<'limit-changed'> {
-  for (const { limit, declared } of matched(evidence)) {
+  for (const { limit: said, declared, isWindowSeen } of freshest(evidence)) {
+    // Whole permits: what is told with a fraction is a rate in another guise.
+    const limit = said === undefined ? undefined : Math.floor(said);
     if (limit === undefined || limit === declared.limit || limit === declared.providerBurst) continue;
+    // The limit of an hour, shortly before its end, looks like one of a minute: nobody is to raise a quota for that.
+    if (!isLower && isWindowSeen !== true) continue;
     const isBucket = isBucketSize(limit, declared);
     if (limit < (isBucket ? declared.providerBurst! : declared.limit) !== isLower) continue;
     const told = isBucket ? `a bucket of ${limit}` : quotaText(limit, declared.unit, declared.windowMs);
     return { hypothesis: 'limit-changed', declared: declared.text, told, isLower, isBucket };
   }
   return undefined;
+}
+
+/** Of the counters of each declared quota those that were heard of last: what another one said before is over. */
+function freshest(evidence: Evidence): Matched[] {
+  const all = matched(evidence);
+  return all.filter(({ declared, ageMs }) => !all.some((one) => one.declared === declared && one.ageMs < ageMs));
 }
 
 /** A provider that runs a bucket names its size as the limit: nearer to what is declared for that than to the rate. */
@@ -107,7 +117,8 @@ export function policyTooWide(_: AlertFacts, evidence: Evidence): Found<'policy-
     const worst = burst - 1 + Math.ceil(sized - 1e-9);
     if (
       taken > share ||
-      (unit === REQUESTS && taken >= share * NEARLY_ALL && worst >= share * TOO_WIDE && isOursAlone(quota, evidence))
+      // The refused one is among them, and has used up nothing.
+      (unit === REQUESTS && taken - 1 >= share * NEARLY_ALL && worst >= share * TOO_WIDE && isOursAlone(quota, evidence))
     ) {
       return { hypothesis: 'policy-too-wide', quota: text, taken, share, worst };
     }

@@ -31,14 +31,14 @@ export class Counters {
     for (const said of readings) {
       const reading = sound(said);
       const counter = this.#counterOf(reading, seen);
-      if (counter === undefined) continue;
       counter.hear(reading, use.now);
       const index = counter.quotaOf(plan.quotas);
       const quota = plan.quotas[index];
       if (quota === undefined) continue;
       const { limit } = reading;
-      if (limit !== undefined && counter.agreed >= AGREEING) {
-        signs.push({ kind: 'limit', quota, limit, isDeclared: limit === quota.limit || limit === quota.providerBurst });
+      const isBelievable = limit !== undefined && (limit <= quota.limit || counter.hasSeen(quota));
+      if (limit !== undefined && isBelievable && counter.agreed >= AGREEING) {
+        signs.push({ kind: 'limit', quota, limit, isDeclared: isDeclared(Math.floor(limit), quota) });
       }
       const isSign = counter.hearOthers(quota, use, allowedToOthers(quota));
       if (isSign && counter.windowsOfOthers >= WINDOWS) {
@@ -60,18 +60,25 @@ export class Counters {
     });
   }
 
-  #counterOf({ policy, unit = REQUESTS, windowMs }: QuotaReading, seen: Set<string>): Counter | undefined {
+  #counterOf({ policy, unit = REQUESTS, windowMs }: QuotaReading, seen: Set<string>): Counter {
     let key = `${unit} ${windowMs ?? ''} ${policy ?? ''}`;
     // Several without a name, in one answer: told apart by their order.
     while (seen.has(key)) key += '+';
     seen.add(key);
-    let counter = this.#counters.get(key);
-    if (counter === undefined && this.#counters.size < MOST_COUNTERS) {
-      counter = new Counter(unit);
-      this.#counters.set(key, counter);
+    const counter = this.#counters.get(key) ?? new Counter(unit);
+    // Set anew, it stands last: what has not been heard of for longest goes first.
+    this.#counters.delete(key);
+    this.#counters.set(key, counter);
+    if (this.#counters.size > MOST_COUNTERS) {
+      const [oldest] = this.#counters.keys();
+      if (oldest !== undefined) this.#counters.delete(oldest);
     }
     return counter;
   }
+}
+
+function isDeclared(limit: number, quota: QuotaPlan): boolean {
+  return limit === quota.limit || limit === quota.providerBurst;
 }
 
 /** Other workers of ours take their part without anybody having to hear of it. */
