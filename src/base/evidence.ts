@@ -24,6 +24,8 @@ export interface CounterEvidence {
   readonly remaining?: number | undefined;
   readonly resetMs?: number | undefined;
   readonly windowMs?: number | undefined;
+  /** That this is the window of its limit was told, or has been seen: it has begun anew in time. */
+  readonly isWindowSeen?: boolean;
   /** The server's own name of it. */
   readonly policy?: string | undefined;
   /** Milliseconds since it was heard; 0 for the answer that the alert is about. */

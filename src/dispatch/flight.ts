@@ -121,7 +121,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     if (verdict.outcome === 'success' || !this.#isPassedOn(value, call)) {
       const { heard } = this.#lane;
       if (verdict.outcome === 'throttled') heard.witness.throttled(call.startNumber);
-      if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call.startNumber, verdict.outcome);
+      if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call, verdict.outcome);
       incidents.learn(verdict, call.epoch, request.tool, request.runId);
     }
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)

@@ -1,6 +1,7 @@
 import type { HeardSnapshot } from '../base/snapshot.ts';
 import type { QuotaReading } from '../base/verdict.ts';
 import { type Outcome, REQUESTS } from '../base/words.ts';
+import { countedAt } from '../model/counted.ts';
 import type { Gate } from '../model/gate.ts';
 import { defined, type HoldNews } from './hold-news.ts';
 import type { LanePorts } from './ports.ts';
@@ -17,6 +18,12 @@ export interface HeardHost extends WitnessHost {
   readonly isPaused: (now: number) => boolean;
   /** The outlook of the waiters has worsened. */
   readonly held: () => void;
+}
+
+/** When a call started: its number among the lane's starts, and the instant (monotonic milliseconds). */
+export interface AnsweredCall {
+  readonly startNumber: number;
+  readonly startedAt: number;
 }
 
 /** Refusals name their own wait, which may be shorter than the reset that stands beside it. */
@@ -42,20 +49,27 @@ export class Heard {
     this.witness = new Witness(host);
   }
 
-  /** `startNumber`: of the call that was answered; undefined where nobody knows. */
-  hear(quotas: readonly QuotaReading[], startNumber: number | undefined, outcome: Outcome): void {
+  /** `call`: the one that was answered; undefined where nobody knows. */
+  hear(quotas: readonly QuotaReading[], call: AnsweredCall | undefined, outcome: Outcome): void {
     const { gate, ports } = this.#host;
+    const startNumber = call?.startNumber;
     this.last = { at: ports.clock.wallNow(), quotas };
     this.witness.hear(quotas, startNumber);
     if (gate.plan.unlimited || REFUSALS.has(outcome)) return;
     const now = ports.clock.now();
     const startsSince = startNumber === undefined ? 0 : gate.startCount - startNumber;
+    const tookMs = call === undefined ? 0 : now - call.startedAt;
     let isLower = false;
-    for (const { unit = REQUESTS, remaining, resetMs, policy = '' } of quotas) {
+    for (const reading of quotas) {
+      const { unit = REQUESTS, remaining, resetMs, policy = '' } = reading;
       if (remaining === undefined || resetMs === undefined || resetMs <= 0) continue;
       if (unit === CONCURRENCY || OF_ONE_ENDPOINT.test(policy)) continue;
-      const until = now + Math.min(resetMs, gate.plan.maxHoldMs);
-      if (gate.heed(unit, remaining, until, startsSince, now)) isLower = true;
+      for (const { unseenMs, agoMs } of countedAt(tookMs)) {
+        if (resetMs <= agoMs) continue;
+        const starts = Math.min(startsSince, gate.ledger.starts(unseenMs, now));
+        const until = now + Math.min(resetMs - agoMs, gate.plan.maxHoldMs);
+        if (gate.heed({ ...reading, unit, remaining }, until, starts, now)) isLower = true;
+      }
     }
     if (!isLower) return;
     const spent = quotas.find(({ unit = REQUESTS, remaining = 1 }) => unit === REQUESTS && remaining < 1);

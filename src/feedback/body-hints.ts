@@ -1,6 +1,6 @@
 import { fold } from '../base/nearest.ts';
 import { parseDurationText } from './duration-text.ts';
-import { asNumber, property } from './fields.ts';
+import { asNumber, property, shortened } from './fields.ts';
 import type { HeaderReader } from './headers.ts';
 import type { FoundHint } from './hint.ts';
 import { parseWait } from './retry-after.ts';
@@ -75,7 +75,8 @@ function waitOf({ key, value, node }: Candidate, context: BodyContext): number |
   if (context.headerMs !== undefined && typeof property(node, 'rateLimitType') === 'string') return undefined;
   const unit = UNITS[fold(key)];
   if (fold(key) === 'seconds' && typeof property(node, FLOOD) !== 'string') return undefined;
-  if (unit === 'span') return typeof value === 'string' ? parseDurationText(value.trim()) : durationOf(value);
+  if (unit === 'span')
+    return typeof value === 'string' ? parseDurationText(shortened(value).trim()) : durationOf(value);
   const isMs = unit === 'ms' || (unit === 'by context' && isMilliseconds(value, node, context));
   return parsed(value, isMs ? 1 : 1_000, context) ?? durationOf(value);
 }
@@ -93,7 +94,7 @@ function isMilliseconds(value: unknown, node: object, { headerMs }: BodyContext)
 
 /** Read as a header would be: bounds, durations in words, epochs and dates have one home. */
 function parsed(value: unknown, unitMs: number, { wallNow, headers }: BodyContext): number | undefined {
-  const text = typeof value === 'string' ? value.trim() : numeral(value);
+  const text = typeof value === 'string' ? shortened(value).trim() : numeral(value);
   if (text === undefined) return undefined;
   return parseWait(text, unitMs, { wallNow, dateHeader: headers?.('date'), ageHeader: headers?.('age') })?.ms;
 }

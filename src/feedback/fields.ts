@@ -46,6 +46,28 @@ export function itemsOf(value: unknown, most: number): readonly unknown[] {
   }
 }
 
+/** Longer values say nothing that a shorter one could not, and take their time to be read. */
+const LONGEST_VALUE = 4_096;
+
+/** The beginning of a text that a server has chosen the length of. */
+export function shortened(text: string): string {
+  return text.length > LONGEST_VALUE ? text.slice(0, LONGEST_VALUE) : text;
+}
+
+/** Longer names are no names. */
+const LONGEST_WORD = 64;
+
+/** A name that somebody else has chosen, as it may go into an alert: no URL, no line of its own, not endless. */
+export function safeWord(text: unknown): string | undefined {
+  if (typeof text !== 'string') return undefined;
+  const word = shortened(text)
+    .replaceAll(/[^\w .,()-]/g, '')
+    .trim()
+    .slice(0, LONGEST_WORD)
+    .trim();
+  return word === '' ? undefined : word;
+}
+
 /** Longer texts are pages, not errors. */
 const LONGEST_JSON = 65_536;
 

@@ -1,4 +1,4 @@
-import { property } from './fields.ts';
+import { property, shortened } from './fields.ts';
 
 /** Reads one header by its lower-case name; several values joined with ', '. */
 export interface HeaderReader {
@@ -12,6 +12,10 @@ export interface HeaderReader {
 
 /** Headers that are looked at in one container: no real answer has more, and an iterator may never end. */
 const MOST_HEADERS = 1_000;
+/** Of them, those that are read: nobody names more limits. */
+const MOST_MATCHING = 64;
+/** Longer names are no headers that anybody knows. */
+const LONGEST_NAME = 128;
 
 /** Whether a value can hold headers at all: an object of any of the shapes that `headerReader` reads. */
 export function isHeaderContainer(value: unknown): value is object {
@@ -64,7 +68,6 @@ function hasOwnNames(container: object): boolean {
 function asked(container: object, get: Method, name: string): string | undefined {
   try {
     const value = get.call(container, name);
-    if (typeof value === 'string') return value;
     if (typeof value === 'object' && value !== null) hush(value);
     return textOf(value);
   } catch {
@@ -86,10 +89,10 @@ function matching(
 ): readonly string[] | undefined {
   let found: string[] | undefined;
   eachName(container, isOwn ? undefined : get, (name) => {
-    if (!pattern.test(name)) return;
+    if (name.length > LONGEST_NAME || !pattern.test(name)) return;
     const lower = name.toLowerCase();
     if (found === undefined) found = [lower];
-    else if (!found.includes(lower)) found.push(lower);
+    else if (found.length < MOST_MATCHING && !found.includes(lower)) found.push(lower);
   });
   if (found !== undefined) return found;
   return get !== undefined && !isOwn && !isListed(container) ? undefined : NO_NAMES;
@@ -144,7 +147,7 @@ function indexOf(container: object): ReadonlyMap<string, string> {
     if (text === undefined) return;
     const lower = name.toLowerCase();
     const before = index.get(lower);
-    index.set(lower, before === undefined ? text : `${before}, ${text}`);
+    index.set(lower, before === undefined ? text : shortened(`${before}, ${text}`));
   };
   if (iteratesEntries(container)) eachEntry(container, add);
   if (index.size > 0 || isList(container)) return index;
@@ -196,7 +199,7 @@ function tellPair(item: unknown, tell: (name: string, value: unknown) => void): 
 }
 
 function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return shortened(value);
   if (typeof value === 'number') return plainDigits(value);
   if (typeof value === 'bigint') return value.toString();
   return attempt(() => {
@@ -204,7 +207,7 @@ function textOf(value: unknown): string | undefined {
     // Only one level: a list in a list is no header value, and may contain itself.
     const texts = value.slice(0, MOST_HEADERS).filter((one) => !Array.isArray(one));
     const known = texts.map(textOf).filter((text) => text !== undefined);
-    return known.length === 0 ? undefined : known.join(', ');
+    return known.length === 0 ? undefined : shortened(known.join(', '));
   });
 }
 

@@ -11,6 +11,8 @@ const MUCH_LEFT = 0.2;
 /** Hints come in whole seconds, rounded up. */
 const HINT_SLACK_MS = 500;
 
+const PLAIN_NAME = /^[\w.-]{1,32}$/;
+
 type Found = Extract<Finding, { hypothesis: 'hidden-window' }> | undefined;
 
 /** A limit that nobody declared: in a shorter window, in another one that headers name, or in something else. */
@@ -53,7 +55,8 @@ function undeclared({ counters }: Evidence): Found {
 }
 
 function nameOf({ policy }: CounterEvidence, limit: number, unit: string): string {
-  return policy === undefined ? `${limit} ${unit}` : `${limit} ${unit} (${policy})`;
+  // A name that is a path or a sentence may be anything: such go into no alert.
+  return policy === undefined || !PLAIN_NAME.test(policy) ? `${limit} ${unit}` : `${limit} ${unit} (${policy})`;
 }
 
 /** The shortest window in which more had started than ever before. */
@@ -63,8 +66,10 @@ function densest({ server }: AlertFacts, evidence: Evidence, isCertain: boolean)
     const { windowMs, starts, most } = bunch;
     const isHinted = retryAfterMs >= windowMs / 2 && retryAfterMs <= windowMs + HINT_SLACK_MS;
     const pace = paceIn(windowMs, evidence);
+    // As many have gone through in such a window before: it is not that one.
+    if (starts <= most) return false;
     if (isCertain) return starts > 1 && starts > pace;
-    return starts > most && starts > (isHinted ? pace + 1 : BUNCHED * pace + 1);
+    return starts > (isHinted ? pace + 1 : BUNCHED * pace + 1);
   });
   const fitting = bunched.find(({ windowMs }) => windowMs + HINT_SLACK_MS >= retryAfterMs);
   return fitting ?? (isCertain ? bunched[0] : undefined);

@@ -1,4 +1,5 @@
 import { WAIT_HEADERS } from './dialects.ts';
+import { safeWord } from './fields.ts';
 import type { HeaderReader } from './headers.ts';
 import { type HeaderLimit, limitsOf } from './limits.ts';
 import { type HintContext, msUntil } from './moment.ts';
@@ -96,7 +97,8 @@ function latestOf(limits: readonly HeaderLimit[], context: HintContext): FoundHi
 
 function foundIn(name: string, hint: Hint | undefined): FoundHint | undefined {
   if (hint === undefined) return undefined;
-  return { retryAfterMs: hint.ms, readFrom: hint.note === undefined ? name : `${name} (${hint.note})` };
+  const readFrom = safeWord(name) ?? RETRY_AFTER;
+  return { retryAfterMs: hint.ms, readFrom: hint.note === undefined ? readFrom : `${readFrom} (${hint.note})` };
 }
 
 function longer(a: FoundHint | undefined, b: FoundHint | undefined): FoundHint | undefined {

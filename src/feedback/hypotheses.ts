@@ -52,14 +52,23 @@ export function isUsedUp({ limit, remaining }: CounterEvidence): boolean {
 
 /** A header's limit that is not the declared one; `isLower`: which way. */
 export function limitChanged({ counters }: Case, isLower: boolean): Found<'limit-changed'> {
-  for (const { limit, declared } of counters) {
+  for (const { limit: said, declared, isWindowSeen } of freshest(counters)) {
+    // Whole permits: what is told with a fraction is a rate in another guise.
+    const limit = said === undefined ? undefined : Math.floor(said);
     if (limit === undefined || limit === declared.limit || limit === declared.providerBurst) continue;
+    // The limit of an hour, shortly before its end, looks like one of a minute: nobody is to raise a quota for that.
+    if (!isLower && isWindowSeen !== true) continue;
     const isBucket = isBucketSize(limit, declared);
     if (limit < (isBucket ? declared.providerBurst! : declared.limit) !== isLower) continue;
     const told = isBucket ? `a bucket of ${limit}` : quotaText(limit, declared.unit, declared.windowMs);
     return { hypothesis: 'limit-changed', declared: declared.text, told, isLower, isBucket };
   }
   return undefined;
+}
+
+/** Of the counters of each declared quota those that were heard of last: what another one said before is over. */
+function freshest(all: readonly Matched[]): Matched[] {
+  return all.filter(({ declared, ageMs }) => !all.some((one) => one.declared === declared && one.ageMs < ageMs));
 }
 
 /** A provider that runs a bucket names its size as the limit: nearer to what is declared for that than to the rate. */
@@ -119,7 +128,11 @@ export function policyTooWide({ evidence, counters }: Case): Found<'policy-too-w
     const worst = burst - 1 + Math.ceil(sized - 1e-9);
     if (
       taken > share ||
-      (unit === REQUESTS && taken >= share * NEARLY_ALL && worst >= share * TOO_WIDE && isOursAlone(quota, counters))
+      // The refused one is among them, and has used up nothing.
+      (unit === REQUESTS &&
+        taken - 1 >= share * NEARLY_ALL &&
+        worst >= share * TOO_WIDE &&
+        isOursAlone(quota, counters))
     ) {
       return { hypothesis: 'policy-too-wide', quota: text, taken, share, worst };
     }

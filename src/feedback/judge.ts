@@ -2,7 +2,7 @@ import type { ServerWord } from '../base/alert.ts';
 import type { Classifier, Judge, QuotaReading, Verdict } from '../base/verdict.ts';
 import type { Outcome } from '../base/words.ts';
 import { completed, isRefusal, withReset } from './decide.ts';
-import { isPlain, itemsOf, jsonOf, property } from './fields.ts';
+import { asStatus, isPlain, itemsOf, jsonOf, property, safeWord } from './fields.ts';
 import { FAILED, recogniseReturned, recogniseThrown, SUCCESS } from './recognise.ts';
 
 export interface JudgeOptions {
@@ -97,28 +97,46 @@ export function checked(said: unknown, fail: (error: unknown) => void): Verdict 
   };
 }
 
+/** Only what a word of a server may hold goes on into alerts, whatever else stands beside it. */
 function checkedWord(said: unknown, fail: (error: unknown) => void): ServerWord | undefined {
   if (!isPlain(said)) return undefined;
-  const { retryAfterMs, ...server } = said as ServerWord;
-  if (retryAfterMs === undefined) return server;
-  if (typeof retryAfterMs !== 'number' || !(retryAfterMs >= 0)) {
+  const retryAfterMs = property(said, 'retryAfterMs');
+  const isWait = typeof retryAfterMs === 'number' && retryAfterMs >= 0;
+  if (retryAfterMs !== undefined && !isWait) {
     fail(new TypeError('a classifier must give retryAfterMs in milliseconds, 0 or more'));
-    return server;
   }
-  return { ...server, retryAfterMs: Math.min(Math.ceil(retryAfterMs), Number.MAX_SAFE_INTEGER) };
+  const status = asStatus(property(said, 'status'));
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(isWait ? { retryAfterMs: Math.min(Math.ceil(retryAfterMs), Number.MAX_SAFE_INTEGER) } : {}),
+    ...worded(said, ['readFrom', 'code']),
+    ...counted(said, ['limit', 'remaining', 'resetMs']),
+  };
 }
 
-const NUMBERS = ['limit', 'remaining', 'resetMs', 'windowMs'] as const;
+function worded(said: unknown, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const word = safeWord(property(said, name));
+      return word === undefined ? [] : [[name, word]];
+    }),
+  );
+}
+
+function counted(said: unknown, names: readonly string[]): Record<string, number> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = property(said, name);
+      if (typeof value !== 'number' || !(value >= 0)) return [];
+      // "Never" is a reset; without an end a count is none.
+      if (value === Number.POSITIVE_INFINITY && name !== 'resetMs') return [];
+      return [[name, Math.min(value, Number.MAX_SAFE_INTEGER)]];
+    }),
+  );
+}
 
 /** What is a number of a reading that can be believed; nothing where there is none. */
 function checkedReading(said: unknown): QuotaReading[] {
-  const numbers = NUMBERS.flatMap((name) => {
-    const value = property(said, name);
-    return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY ? [[name, value]] : [];
-  });
-  const words = (['unit', 'policy'] as const).flatMap((name) => {
-    const value = property(said, name);
-    return typeof value === 'string' ? [[name, value]] : [];
-  });
-  return numbers.length === 0 ? [] : [Object.fromEntries([...numbers, ...words]) as QuotaReading];
+  const numbers = counted(said, ['limit', 'remaining', 'resetMs', 'windowMs']);
+  return Object.keys(numbers).length === 0 ? [] : [{ ...numbers, ...worded(said, ['unit', 'policy']) }];
 }

@@ -1,7 +1,7 @@
 import { fold } from '../base/nearest.ts';
 import type { Beside, ProviderCode } from './code-rows.ts';
 import { PROVIDER_CODES } from './codes.ts';
-import { itemsOf, property } from './fields.ts';
+import { itemsOf, property, shortened } from './fields.ts';
 
 /** Where a code was found: the object that holds it, and whether that is one of a list of errors. */
 export interface Standing {
@@ -114,5 +114,5 @@ function isText(node: object, field: string): boolean {
 
 function textOf(node: object, field: string): string {
   const value = property(node, field);
-  return typeof value === 'string' ? value : '';
+  return typeof value === 'string' ? shortened(value) : '';
 }

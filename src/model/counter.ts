@@ -44,7 +44,9 @@ export class Counter {
   /** Windows in a row in which others used more than they may. */
   #others: Others | undefined;
   #othersWindowMs = 0;
-  #heardAt = 0;
+  heardAt = 0;
+  /** Since when it has named its limit. */
+  #namedSince = 0;
   #longestResetMs = 0;
   #longestAt = 0;
   #steadyResetAt = Number.NaN;
@@ -72,10 +74,13 @@ export class Counter {
       this.agreed = 0;
       this.#others = undefined;
       this.#firstAt = undefined;
+      // Some name the limit that is nearest, without its window: the reset of the one before was a day's, say.
+      this.#longestResetMs = 0;
+      this.#namedSince = now;
     }
     this.agreed++;
     this.said = reading;
-    this.#heardAt = now;
+    this.heardAt = now;
     const { resetMs } = reading;
     if (resetMs === undefined) return;
     if (resetMs >= this.#longestResetMs || now - this.#longestAt > FORGOTTEN_MS) {
@@ -109,6 +114,12 @@ export class Counter {
     if (this.#longestResetMs > windowMs + RESET_SLACK_MS) return false;
     if (told.limit === undefined || this.#longestResetMs > windowMs / 2) return true;
     return [limit, providerBurst ?? limit].some((one) => told.limit! <= one * FAR && told.limit! >= one / FAR);
+  }
+
+  /** Whether that is its window: it was told, or no reset has been further away for longer than it lasts. */
+  hasSeen({ windowMs }: QuotaPlan): boolean {
+    if (this.said.windowMs !== undefined) return true;
+    return this.#longestResetMs > 0 && this.heardAt - this.#namedSince > windowMs + RESET_SLACK_MS;
   }
 
   /** True when one more window has shown that others use a quota more than they may. */
@@ -167,7 +178,8 @@ export class Counter {
     const told = {
       ...this.said,
       unit: this.unit,
-      ageMs: now - this.#heardAt < SAME_ANSWER_MS ? 0 : now - this.#heardAt,
+      ageMs: now - this.heardAt < SAME_ANSWER_MS ? 0 : now - this.heardAt,
+      ...(quota !== undefined && this.hasSeen(quota) ? { isWindowSeen: true } : {}),
     };
     if (quota === undefined) return told;
     if (room === undefined || remaining === undefined || this.unit !== REQUESTS) return { ...told, quota: index };
@@ -214,7 +226,7 @@ export class Counter {
 
   /** When the window began that the server counts: known where its end stands still, else one whole window ago. */
   #windowBegan(windowMs: number, use: OwnUse): number {
-    const steadyMs = this.#heardAt - this.#steadySince;
+    const steadyMs = this.heardAt - this.#steadySince;
     const isSteady =
       this.#steadyAnswers >= STEADY_ANSWERS && steadyMs >= Math.max(RESET_SLACK_MS, windowMs * STEADY_SHARE);
     const earliest = use.startedAt - windowMs;

@@ -30,16 +30,16 @@ export class Counters {
     for (const [at, said] of readings.entries()) {
       const reading = isSound(said) ? said : mended(said);
       const counter = this.#counterOf(reading, readings, at);
-      if (counter === undefined) continue;
       counter.hear(reading, use.now);
       const index = counter.quotaOf(plan.quotas);
       const quota = plan.quotas[index];
       if (quota === undefined) continue;
       const { limit } = reading;
-      if (limit !== undefined && counter.agreed >= AGREEING) {
-        const isDeclared = limit === quota.limit || limit === quota.providerBurst;
-        if (!isDeclared || counter.isDrifting) signs.push({ kind: 'limit', quota, limit, isDeclared });
-        counter.isDrifting = !isDeclared;
+      const isBelievable = limit !== undefined && (limit <= quota.limit || counter.hasSeen(quota));
+      if (limit !== undefined && isBelievable && counter.agreed >= AGREEING) {
+        const isKnown = isDeclared(Math.floor(limit), quota);
+        if (!isKnown || counter.isDrifting) signs.push({ kind: 'limit', quota, limit, isDeclared: isKnown });
+        counter.isDrifting = !isKnown;
       }
       const isSign = counter.hearOthers(quota, use, allowedToOthers(quota));
       if (isSign && counter.windowsOfOthers >= WINDOWS) {
@@ -62,12 +62,16 @@ export class Counters {
   }
 
   /** Several without a name, in one answer, are told apart by their order: `at` is the place of this one. */
-  #counterOf(reading: QuotaReading, readings: readonly QuotaReading[], at: number): Counter | undefined {
+  #counterOf(reading: QuotaReading, readings: readonly QuotaReading[], at: number): Counter {
     let order = 0;
     for (let i = 0; i < at; i++) if (isSame(readings[i], reading)) order++;
     for (const counter of this.#counters) if (counter.order === order && isSame(counter.said, reading)) return counter;
-    if (this.#counters.length >= MOST_COUNTERS) return undefined;
     const counter = new Counter(reading, order);
+    if (this.#counters.length >= MOST_COUNTERS) {
+      // What has not been heard of for longest makes room.
+      const oldest = this.#counters.reduce((old, one) => (one.heardAt < old.heardAt ? one : old));
+      this.#counters.splice(this.#counters.indexOf(oldest), 1);
+    }
     this.#counters.push(counter);
     return counter;
   }
@@ -76,6 +80,10 @@ export class Counters {
 /** Whether two readings are about one limit of the server's. */
 function isSame(a: QuotaReading | undefined, b: QuotaReading): boolean {
   return a?.unit === b.unit && a?.windowMs === b.windowMs && a?.policy === b.policy;
+}
+
+function isDeclared(limit: number, quota: QuotaPlan): boolean {
+  return limit === quota.limit || limit === quota.providerBurst;
 }
 
 /** Other workers of ours take their part without anybody having to hear of it. */

@@ -10,9 +10,17 @@ import { type Inherited, Ledger } from './ledger.ts';
 /** A server's instant is kept to the nanosecond: only what floating point adds is forgiven. */
 const HOLD_DUE_MS = 1e-6;
 const SERVERS_HOLDS: readonly HoldCause[] = ['retry-after', 'cooldown', 'quota-reset'];
-/** What every call to a language model takes, declared or not. Other units may be those of calls that we never make. */
-const TAKEN_BY_ALL = /(?:^|-)tokens$/;
 const WARMED_AFTER: ReadonlySet<HoldCause> = new Set(['retry-after', 'cooldown']);
+
+/** Model tokens, of whatever kind. */
+const MODEL_TOKENS = /(?:^|-)tokens$/;
+
+/** What a server says is left of one of its limits. */
+interface CountLeft {
+  readonly unit: string;
+  readonly remaining: number;
+  readonly windowMs?: number | undefined;
+}
 
 /**
  * All the numbers that decide when a call of one lane may start: buckets, holds, the interval between
@@ -98,13 +106,14 @@ export class Gate {
   }
 
   /**
-   * The server has counted: `remaining` permits of a unit are left until `until`. `startsSince` of ours began
-   * after the call that was told so. True if it lowers what may start.
+   * The server has counted: so many permits of a unit are left until `until`. `startsSince` of ours it may not
+   * have counted yet. True if it lowers what may start.
    */
-  heed(unit: string, remaining: number, until: number, startsSince: number, now: number): boolean {
-    const found = this.plan.quotas.findIndex((quota) => quota.unit === unit);
-    // A unit that nobody declared cannot be counted call by call: that nothing is left of it matters where every call takes some.
-    if (found < 0 && unit !== REQUESTS && (remaining >= 1 || !TAKEN_BY_ALL.test(unit))) return false;
+  heed({ unit, remaining, windowMs }: CountLeft, until: number, startsSince: number, now: number): boolean {
+    const found = this.#quotaOf(unit, windowMs);
+    // A unit that nobody declared cannot be counted call by call: that nothing is left of it matters to those
+    // that surely cost some. Every call of a model costs model tokens; of any other unit nobody knows.
+    if (found < 0 && unit !== REQUESTS && (remaining >= 1 || !MODEL_TOKENS.test(unit))) return false;
     const index = found < 0 ? EACH_START : found;
     const share = remaining / this.plan.workers;
     if (found >= 0 && this.#isPlenty(this.buckets[found]!, share, until - now, startsSince)) return false;
@@ -225,8 +234,12 @@ export class Gate {
     this.#ledgerUntil = Math.max(this.#ledgerUntil, now + longest);
     this.caps.reindex((index) => {
       if (index === EACH_START) return index;
-      const now = from.indexOf(index);
-      return now < 0 ? undefined : now;
+      const kept = from.indexOf(index);
+      if (kept >= 0) return kept;
+      // The server's word outlives the quota that it was matched with.
+      const unit = this.plan.quotas[index]?.unit;
+      const other = plan.quotas.findIndex((quota) => quota.unit === unit);
+      return other < 0 && unit === REQUESTS ? EACH_START : other < 0 ? undefined : other;
     });
     this.plan = plan;
   }
@@ -240,6 +253,13 @@ export class Gate {
   #spacingMs(now: number): number {
     const interval = this.plan.minIntervalMs ?? 0;
     return this.buckets.length === 0 && this.time.isWarm(now) ? Math.max(interval, this.plan.warm.spacingMs) : interval;
+  }
+
+  /** The declared quota that a count is about: of several of its unit that of its window, else the first; -1 for none. */
+  #quotaOf(unit: string, windowMs: number | undefined): number {
+    const { quotas } = this.plan;
+    const same = quotas.findIndex((quota) => quota.unit === unit && quota.windowMs === windowMs);
+    return same >= 0 ? same : quotas.findIndex((quota) => quota.unit === unit);
   }
 
   /** Whether `left`, less all that `starts` can have taken, is more than a bucket gives in that time: its room, and what comes back. */

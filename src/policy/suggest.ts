@@ -27,6 +27,7 @@ export function suggestChange(name: string, { own, defaults }: Written, wish: Wi
   for (const draft of draftsFor(wish, options)) {
     const changed = applied(own, draft);
     if (!isAccepted(name, changed, defaults)) continue;
+    if (JSON.stringify(changed) === JSON.stringify(own)) continue;
     const [[option, to] = [], ...more] = Object.entries(draft);
     if (option === undefined) continue;
     const isOne = more.length === 0 && to !== undefined;
