@@ -70,7 +70,8 @@ function waitOf({ key, value, node }: Candidate, context: BodyContext): number |
   if (key === 'throttleStatus') return refillOf(node);
   const unit = UNITS[fold(key)];
   if (fold(key) === 'seconds' && typeof property(node, FLOOD) !== 'string') return undefined;
-  if (unit === 'span') return typeof value === 'string' ? parseDurationText(shortened(value).trim()) : durationOf(value);
+  if (unit === 'span')
+    return typeof value === 'string' ? parseDurationText(shortened(value).trim()) : durationOf(value);
   const isMs = unit === 'ms' || (unit === 'by context' && isMilliseconds(value, node, context));
   return parsed(value, isMs ? 1 : 1_000, context) ?? durationOf(value);
 }

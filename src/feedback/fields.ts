@@ -60,7 +60,11 @@ const LONGEST_WORD = 64;
 /** A name that somebody else has chosen, as it may go into an alert: no URL, no line of its own, not endless. */
 export function safeWord(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined;
-  const word = shortened(text).replaceAll(/[^\w .,()-]/g, '').trim().slice(0, LONGEST_WORD).trim();
+  const word = shortened(text)
+    .replaceAll(/[^\w .,()-]/g, '')
+    .trim()
+    .slice(0, LONGEST_WORD)
+    .trim();
   return word === '' ? undefined : word;
 }
 

@@ -44,9 +44,9 @@ export function limitChanged(evidence: Evidence, isLower: boolean): Found<'limit
     // Whole permits: what is told with a fraction is a rate in another guise.
     const limit = said === undefined ? undefined : Math.floor(said);
     if (limit === undefined || limit === declared.limit || limit === declared.providerBurst) continue;
-    // The limit of an hour, shortly before its end, looks like one of a minute: nobody is to raise a quota for that.
-    if (!isLower && isWindowSeen !== true) continue;
     const isBucket = isBucketSize(limit, declared);
+    // The limit of an hour, shortly before its end, looks like one of a minute: nobody is to raise a quota for that.
+    if (!isLower && !isBucket && isWindowSeen !== true) continue;
     if (limit < (isBucket ? declared.providerBurst! : declared.limit) !== isLower) continue;
     const told = isBucket ? `a bucket of ${limit}` : quotaText(limit, declared.unit, declared.windowMs);
     return { hypothesis: 'limit-changed', declared: declared.text, told, isLower, isBucket };
@@ -118,7 +118,10 @@ export function policyTooWide(_: AlertFacts, evidence: Evidence): Found<'policy-
     if (
       taken > share ||
       // The refused one is among them, and has used up nothing.
-      (unit === REQUESTS && taken - 1 >= share * NEARLY_ALL && worst >= share * TOO_WIDE && isOursAlone(quota, evidence))
+      (unit === REQUESTS &&
+        taken - 1 >= share * NEARLY_ALL &&
+        worst >= share * TOO_WIDE &&
+        isOursAlone(quota, evidence))
     ) {
       return { hypothesis: 'policy-too-wide', quota: text, taken, share, worst };
     }
