@@ -37,7 +37,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     hypothesis: 'limit-changed',
-    when: 'A header names a limit above the declared one, and nothing else explains the refusal.',
+    when: 'A header names a limit above the declared one, its window was told or has been seen to begin anew, and nothing else explains the refusal.',
     find: (all) => limitChanged(all, false),
   },
   {

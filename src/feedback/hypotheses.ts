@@ -56,9 +56,9 @@ export function limitChanged({ counters }: Case, isLower: boolean): Found<'limit
     // Whole permits: what is told with a fraction is a rate in another guise.
     const limit = said === undefined ? undefined : Math.floor(said);
     if (limit === undefined || limit === declared.limit || limit === declared.providerBurst) continue;
-    // The limit of an hour, shortly before its end, looks like one of a minute: nobody is to raise a quota for that.
-    if (!isLower && isWindowSeen !== true) continue;
     const isBucket = isBucketSize(limit, declared);
+    // The limit of an hour, shortly before its end, looks like one of a minute: nobody is to raise a quota for that.
+    if (!isLower && !isBucket && isWindowSeen !== true) continue;
     if (limit < (isBucket ? declared.providerBurst! : declared.limit) !== isLower) continue;
     const told = isBucket ? `a bucket of ${limit}` : quotaText(limit, declared.unit, declared.windowMs);
     return { hypothesis: 'limit-changed', declared: declared.text, told, isLower, isBucket };

@@ -101,17 +101,27 @@ export function checked(said: unknown, fail: (error: unknown) => void): Verdict 
 function checkedWord(said: unknown, fail: (error: unknown) => void): ServerWord | undefined {
   if (!isPlain(said)) return undefined;
   const retryAfterMs = property(said, 'retryAfterMs');
-  const isWait = typeof retryAfterMs === 'number' && retryAfterMs >= 0;
-  if (retryAfterMs !== undefined && !isWait) {
+  if (retryAfterMs !== undefined && !isTime(retryAfterMs)) {
     fail(new TypeError('a classifier must give retryAfterMs in milliseconds, 0 or more'));
   }
   const status = asStatus(property(said, 'status'));
   return {
     ...(status === undefined ? {} : { status }),
-    ...(isWait ? { retryAfterMs: Math.min(Math.ceil(retryAfterMs), Number.MAX_SAFE_INTEGER) } : {}),
+    ...bounded(said, 'retryAfterMs'),
     ...worded(said, ['readFrom', 'code']),
-    ...counted(said, ['limit', 'remaining', 'resetMs']),
+    ...counted(said, ['limit', 'remaining']),
+    ...bounded(said, 'resetMs'),
   };
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0;
+}
+
+/** A time in whole milliseconds; "never" is a very long one. */
+function bounded(said: unknown, name: string): Record<string, number> {
+  const ms = property(said, name);
+  return isTime(ms) ? { [name]: Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER) } : {};
 }
 
 function worded(said: unknown, names: readonly string[]): Record<string, string> {

@@ -3,6 +3,7 @@ import type { DownstreamPlan } from '../base/plan.ts';
 import { type HoldCause, type LimitedBy, REQUESTS } from '../base/words.ts';
 import { Bucket, type Costs } from './bucket.ts';
 import { Caps, EACH_START } from './caps.ts';
+import { type CountLeft, countsFor } from './count-left.ts';
 import { Holds } from './holds.ts';
 import { LaneTime } from './lane-time.ts';
 import { type Inherited, Ledger } from './ledger.ts';
@@ -11,16 +12,6 @@ import { type Inherited, Ledger } from './ledger.ts';
 const HOLD_DUE_MS = 1e-6;
 const SERVERS_HOLDS: readonly HoldCause[] = ['retry-after', 'cooldown', 'quota-reset'];
 const WARMED_AFTER: ReadonlySet<HoldCause> = new Set(['retry-after', 'cooldown']);
-
-/** Model tokens, of whatever kind. */
-const MODEL_TOKENS = /(?:^|-)tokens$/;
-
-/** What a server says is left of one of its limits. */
-interface CountLeft {
-  readonly unit: string;
-  readonly remaining: number;
-  readonly windowMs?: number | undefined;
-}
 
 /**
  * All the numbers that decide when a call of one lane may start: buckets, holds, the interval between
@@ -109,17 +100,15 @@ export class Gate {
    * The server has counted: so many permits of a unit are left until `until`. `startsSince` of ours it may not
    * have counted yet. True if it lowers what may start.
    */
-  heed({ unit, remaining, windowMs }: CountLeft, until: number, startsSince: number, now: number): boolean {
-    const found = this.#quotaOf(unit, windowMs);
-    // A unit that nobody declared cannot be counted call by call: that nothing is left of it matters to those
-    // that surely cost some. Every call of a model costs model tokens; of any other unit nobody knows.
-    if (found < 0 && unit !== REQUESTS && (remaining >= 1 || !MODEL_TOKENS.test(unit))) return false;
-    const index = found < 0 ? EACH_START : found;
-    const share = remaining / this.plan.workers;
-    if (found >= 0 && this.#isPlenty(this.buckets[found]!, share, until - now, startsSince)) return false;
+  heed(count: CountLeft, until: number, startsSince: number, now: number): boolean {
+    const index = countsFor(this.plan.quotas, count);
+    if (index === undefined) return false;
+    const share = count.remaining / this.plan.workers;
+    const bucket = this.buckets[index];
+    if (bucket !== undefined && this.#isPlenty(bucket, share, until - now, startsSince)) return false;
     const taken = index === EACH_START ? startsSince : this.ledger.lastTaken(index, startsSince);
     this.caps.expire(now);
-    const isOfAll = index === EACH_START || unit === REQUESTS;
+    const isOfAll = index === EACH_START || count.unit === REQUESTS;
     if (!this.caps.lower(index, Math.max(0, share - taken), until, isOfAll)) return false;
     this.revision++;
     return true;
@@ -237,9 +226,8 @@ export class Gate {
       const kept = from.indexOf(index);
       if (kept >= 0) return kept;
       // The server's word outlives the quota that it was matched with.
-      const unit = this.plan.quotas[index]?.unit;
-      const other = plan.quotas.findIndex((quota) => quota.unit === unit);
-      return other < 0 && unit === REQUESTS ? EACH_START : other < 0 ? undefined : other;
+      const { unit, windowMs } = this.plan.quotas[index]!;
+      return countsFor(plan.quotas, { unit, windowMs, remaining: 1 });
     });
     this.plan = plan;
   }
@@ -253,13 +241,6 @@ export class Gate {
   #spacingMs(now: number): number {
     const interval = this.plan.minIntervalMs ?? 0;
     return this.buckets.length === 0 && this.time.isWarm(now) ? Math.max(interval, this.plan.warm.spacingMs) : interval;
-  }
-
-  /** The declared quota that a count is about: of several of its unit that of its window, else the first; -1 for none. */
-  #quotaOf(unit: string, windowMs: number | undefined): number {
-    const { quotas } = this.plan;
-    const same = quotas.findIndex((quota) => quota.unit === unit && quota.windowMs === windowMs);
-    return same >= 0 ? same : quotas.findIndex((quota) => quota.unit === unit);
   }
 
   /** Whether `left`, less all that `starts` can have taken, is more than a bucket gives in that time: its room, and what comes back. */

@@ -54,10 +54,15 @@ describe('what is found, and in what order', () => {
       {},
       ['limit-changed', 'other-consumer'],
     ],
-    ['a higher limit alone', counter({ limit: 100, used: 100, ours: 100, oursAtMost: 100 }), {}, ['limit-changed']],
+    [
+      'a higher limit alone',
+      counter({ limit: 100, used: 100, ours: 100, oursAtMost: 100, isWindowSeen: true }),
+      {},
+      ['limit-changed'],
+    ],
     [
       'a higher limit and others: the limit does not explain it',
-      counter({ limit: 100, used: 100 }),
+      counter({ limit: 100, used: 100, isWindowSeen: true }),
       {},
       ['other-consumer', 'limit-changed'],
     ],
