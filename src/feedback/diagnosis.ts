@@ -95,10 +95,9 @@ function wishFor(finding: Finding, evidence: Evidence): Wish | undefined {
     case 'limit-changed':
       return changed(finding, evidence);
     case 'other-consumer':
-      return {
-        kind: 'utilization',
-        factor: Math.max(0, 1 - (finding.perWindow - workersPart(finding)) / finding.limit),
-      };
+      return finding.plan.worst <= finding.left || finding.left < 1
+        ? undefined
+        : { kind: 'leave', quota: finding.quota, left: finding.left };
     case 'hidden-window':
       return finding.limit === undefined ? undefined : { kind: 'add', quota: finding.limit };
     case 'policy-too-wide':
@@ -106,11 +105,6 @@ function wishFor(finding: Finding, evidence: Evidence): Wish | undefined {
     default:
       return undefined;
   }
-}
-
-/** What the other workers of this policy use is planned for already. */
-function workersPart({ workers, others, perWindow }: Extract<Finding, { hypothesis: 'other-consumer' }>): number {
-  return others <= 0 ? 0 : (perWindow * Math.min(workers, others)) / others;
 }
 
 function changed(

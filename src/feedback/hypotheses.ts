@@ -69,7 +69,7 @@ function isBucketSize(limit: number, { limit: rate, providerBurst }: QuotaEviden
 }
 
 /** The server counts more than we started. */
-export function otherConsumer({ facts, counters }: Case): Found<'other-consumer'> {
+export function otherConsumer({ facts, evidence, counters }: Case): Found<'other-consumer'> {
   const isRefusal = facts.name !== 'OtherConsumer';
   for (const counter of counters) {
     const { used, ours, oursAtMost, declared, spanMs = declared.windowMs, limit } = counter;
@@ -80,22 +80,40 @@ export function otherConsumer({ facts, counters }: Case): Found<'other-consumer'
     if (used - oursAtMost - known < worth(limit)) continue;
     const others = used - ours;
     const { windowMs } = declared;
-    const perWindow = (others * windowMs) / Math.max(spanMs, windowMs * SHORTEST_SHARE);
+    const rate = (others * windowMs) / Math.max(spanMs, windowMs * SHORTEST_SHARE);
+    const perWindow = Math.min(declared.limit, rate);
+    const whole = counter.filled !== undefined && limit === declared.providerBurst ? declared.limit : limit;
+    // What the other workers of this policy use is planned for already.
+    const unplanned = others <= 0 ? 0 : (perWindow * (others - Math.min(workers, others))) / others;
     return {
       hypothesis: 'other-consumer',
-      limit: counter.filled !== undefined && limit === declared.providerBurst ? declared.limit : limit,
+      quota: declared.text,
+      limit: whole,
       used,
       ours,
       others,
       workers,
       spanMs,
       windowMs,
-      perWindow: Math.min(declared.limit, perWindow),
+      perWindow,
+      plan: planOf(declared, evidence.workers),
+      left: Math.max(0, whole - unplanned),
       isRateKnown: others >= RATE_PERMITS || spanMs >= windowMs * RATE_SHARE,
       ...(counter.filled === undefined ? {} : { filled: counter.filled }),
     };
   }
   return undefined;
+}
+
+/** Beside a bucket of the provider's, a burst of ours is taken out of what that has saved. */
+function planOf(quota: QuotaEvidence, workers: number): { sized: number; worst: number } {
+  const sized = quota.sized * workers;
+  return { sized, worst: quota.providerBurst === undefined ? worstWindow(quota) * workers : sized };
+}
+
+/** The most that one worker lets start in one window, wherever it begins. */
+function worstWindow({ burst, sized }: QuotaEvidence): number {
+  return burst - 1 + Math.ceil(sized - 1e-9);
 }
 
 /** What the process before this one may have used of what still counts. */
@@ -115,8 +133,8 @@ function worth(limit: number): number {
 /** Our own policy lets too much start in one window. */
 export function policyTooWide({ evidence, counters }: Case): Found<'policy-too-wide'> {
   for (const quota of evidence.quotas) {
-    const { text, taken, share, sized, burst, unit } = quota;
-    const worst = burst - 1 + Math.ceil(sized - 1e-9);
+    const { text, taken, share, unit } = quota;
+    const worst = worstWindow(quota);
     if (
       taken > share ||
       (unit === REQUESTS && taken >= share * NEARLY_ALL && worst >= share * TOO_WIDE && isOursAlone(quota, counters))

@@ -151,10 +151,10 @@ describe('what is proposed', () => {
   });
 
   test('utilization leaves others their part, and counts our own workers as planned for', () => {
-    expect(found(counter({ ours: 30, oursAtMost: 30 })).wish).toEqual({ kind: 'utilization', factor: 0.5 });
+    expect(found(counter({ ours: 30, oursAtMost: 30 })).wish).toEqual({ kind: 'leave', quota: '60/minute', left: 30 });
     const halves = { ...counter({ ours: 10, oursAtMost: 10 }), quotas: [{ ...SIXTY, share: 30 }] };
     const { wish } = found(halves);
-    expect(wish?.kind === 'utilization' && wish.factor).toBeCloseTo(1 - 20 / 60);
+    expect(wish).toEqual({ kind: 'leave', quota: '60/minute', left: 40 });
   });
 
   test('no limit is named while answers are missing', () => {
@@ -199,9 +199,9 @@ function wishesFor(own: DownstreamPolicyInput, defaults: DownstreamPolicyInput):
       { kind: 'limit', quota: text, limit: limit * 2 },
       { kind: 'bucket', quota: text, size: 20 },
       { kind: 'narrow', quota: text },
+      { kind: 'leave', quota: text, left: limit * 0.5 },
     ]),
     { kind: 'add', quota: '3/7s' },
-    { kind: 'utilization', factor: 0.5 },
     { kind: 'declare', quota: '40/minute' },
   ];
 }
