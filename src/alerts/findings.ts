@@ -130,17 +130,22 @@ function hiddenToDo(
   return `${known}To do: ask for a limit of ${downstream} in a shorter window${atOnce}, and declare it as one more quota.${change}`;
 }
 
-function restartToDo({ before }: Of<'restart'>, facts: AlertFacts, declared: string): string {
-  const window = formatDuration(facts.longestWindowMs);
+function restartToDo({ before, windowMs }: Of<'restart'>, facts: AlertFacts, declared: string): string {
+  const window = formatDuration(windowMs);
   const why =
     before === undefined
-      ? `this process is younger than the longest window (${window}), so calls of the one before it may still count`
+      ? `this process is younger than the window (${window}), so calls of the one before it may still count`
       : `calls of the process before it most likely still count, for one window (${window}) at most`;
   const again =
     before === undefined
       ? `the declared quota of ${facts.downstream} is wrong: ${declared}`
       : 'somebody else uses this credential';
-  return `Nothing is to be done now: ${why}. If it happens again without a restart, ${again}.`;
+  // Calls that are refused are somebody's loss, whatever the cause.
+  const isLoss = facts.action.kind === 'pause' && facts.impact.refused > 0;
+  const first = isLoss
+    ? 'To do, if these calls cannot wait for the end of the pause: make them in another way. The policy may be right'
+    : 'Nothing is to be done now';
+  return `${first}: ${why}. If it happens again without a restart, ${again}.`;
 }
 
 /** `downstreams.carrier.quota: "60/minute" -> "40/minute"`, or what to add where nothing stands. */

@@ -119,6 +119,8 @@ export type Finding =
     }
   | {
       readonly hypothesis: 'restart';
+      /** The declared window in which calls of the process before may still count. */
+      readonly windowMs: number;
       /** What had been used before this process first heard of it; absent without headers. */
       readonly before?: number;
       readonly limit?: number;

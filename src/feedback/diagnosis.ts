@@ -42,7 +42,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     hypothesis: 'restart',
-    when: 'This process is younger than the longest declared window, and what it started does not explain the refusal: calls of the process before it may still count.',
+    when: 'The first refusal in the life of this process, which is younger than the declared window that the wait fits (the shortest where no wait is named), and what it started does not explain it: calls of the process before may still count.',
     find: restart,
   },
 ];

@@ -14,6 +14,8 @@ const RECENT_SHARE = 0.1;
 /** So many permits, or a count over so much of a window, make a rate that can be told. */
 const RATE_PERMITS = 10;
 const RATE_SHARE = 0.5;
+/** Hints come in whole seconds, rounded up, and some servers add one. */
+const HINT_SLACK_MS = 1_000;
 /** A shorter time than this share of a window is none to work out a rate from. */
 const SHORTEST_SHARE = 0.1;
 
@@ -156,14 +158,39 @@ function isOursAlone(quota: QuotaEvidence, counters: readonly Matched[]): boolea
 }
 
 /** A full bucket has met a used one: calls of the process before this one still count. */
-export function restart({ facts, counters }: Case): Found<'restart'> {
+export function restart(all: Case): Found<'restart'> {
+  const { facts, counters } = all;
+  if (!isFirst(facts)) return undefined;
+  const hintMs = hintOf(facts);
   for (const counter of counters) {
-    const { limit } = counter;
+    const { limit, declared } = counter;
+    const { windowMs } = declared;
     const before = beforeUs(counter, facts);
-    if (limit !== undefined && isUsedUp(counter) && isRecent(counter) && before >= worth(limit))
-      return { hypothesis: 'restart', before, limit };
+    if (limit === undefined || before < worth(limit) || (hintMs ?? 0) > windowMs + HINT_SLACK_MS) continue;
+    if (isUsedUp(counter) && isRecent(counter)) return { hypothesis: 'restart', windowMs, before, limit };
   }
-  const { processUpMs } = facts.observed;
+  const windowMs = youngIn(facts);
   const isCounted = counters.some(({ used, ageMs }) => used !== undefined && ageMs === 0);
-  return processUpMs < facts.longestWindowMs && !isCounted ? { hypothesis: 'restart' } : undefined;
+  return windowMs === undefined || isCounted ? undefined : { hypothesis: 'restart', windowMs };
+}
+
+/**
+ * The declared window that the refusal fits, where this process is younger than it and has not been refused before.
+ * Without a hint it is the shortest one: whoever has outlived that has no reason to think of a restart.
+ */
+export function youngIn(facts: AlertFacts): number | undefined {
+  if (!isFirst(facts)) return undefined;
+  const hintMs = hintOf(facts);
+  const windows = facts.declared.map(({ windowMs }) => windowMs).sort((a, b) => a - b);
+  const refused = hintMs === undefined ? windows[0] : windows.find((windowMs) => windowMs + HINT_SLACK_MS >= hintMs);
+  return refused !== undefined && facts.observed.processUpMs < refused ? refused : undefined;
+}
+
+/** A restart is over with the first hold: what is refused after it was not. */
+function isFirst({ incident, observed }: AlertFacts): boolean {
+  return incident.inARow <= 1 && observed.sinceHoldMs === undefined;
+}
+
+function hintOf({ server }: AlertFacts): number | undefined {
+  return server.retryAfterMs ?? server.resetMs;
 }

@@ -54,7 +54,7 @@ describe.each(WAYS)('with headers ($form, $tells, $kind window)', ({ headers, ki
     ]);
     expect(Math.abs(Number(perMinute) - 30) / 30).toBeLessThanOrEqual(0.05);
     expect(Math.abs(Number(share) - 50) / 50).toBeLessThanOrEqual(0.05);
-    const { utilization = 1, burst = 60 } = suggestion?.to as DownstreamPolicyInput;
+    const { utilization = 1, burst = 60 } = (suggestion?.to ?? {}) as DownstreamPolicyInput;
     expect(utilization).toBeGreaterThanOrEqual(0.35);
     expect(burst - 1 + Math.ceil(utilization * 60) + 30).toBeLessThanOrEqual(60);
     await world.close();
