@@ -104,7 +104,10 @@ function whatWasSeen(facts: AlertFacts): string {
   if (incident.throttles > 0) said.push(throttles(facts));
   said.push(...findings.map(findingText).filter((text) => text !== ''));
   const starts = [...observed.windows].sort((a, b) => b.windowMs - a.windowMs).map(windowText);
-  if (starts.length > 0) said.push(`Started by this process: ${starts.join('; ')}.`);
+  // Both count the same window up to another instant.
+  const isBunchTold = findings.some((finding) => finding.hypothesis === 'hidden-window' && finding.bunch !== undefined);
+  const until = isBunchTold ? ' until this alert' : '';
+  if (starts.length > 0) said.push(`Started by this process${until}: ${starts.join('; ')}.`);
   if (observed.sinceHoldMs !== undefined) {
     said.push(`The last hold ended ${formatDuration(observed.sinceHoldMs)} before.`);
   }
@@ -175,7 +178,11 @@ function whatToDo(facts: AlertFacts): string {
 function declareOne({ downstream, action, suggestion, evidence }: AlertFacts): string {
   const unlimited = action.kind === 'none' ? ' in place of `unlimited`' : '';
   const first = `The policy declares no quota for ${downstream}, so no model of ours was wrong. To do, by day: find out its limit and declare it as \`quota\`${unlimited}`;
-  if (suggestion === undefined) return `${first}.`;
+  const bare = evidence?.counters.find(({ limit, windowMs }) => limit !== undefined && windowMs === undefined);
+  if (suggestion === undefined) {
+    if (bare?.limit === undefined) return `${first}.`;
+    return `${first}. Its headers name a limit of ${bare.limit} ${bare.unit}, and no window: ask for that.`;
+  }
   const isTold = evidence?.counters.some(({ limit, windowMs }) => limit !== undefined && windowMs !== undefined);
   const what = isTold === true ? 'what its headers say' : 'what it is known to have answered';
   return `${first}; ${shownQuota(suggestion.to)}, ${what}, is a start.`;

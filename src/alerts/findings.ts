@@ -54,7 +54,7 @@ function hiddenText({ bunch, left, undeclared }: Of<'hidden-window'>): string {
     const refused = bunch.throttled === 1 ? '1 was refused' : `${bunch.throttled} were refused`;
     const open = bunch.unanswered === 0 ? '' : ` and ${bunch.unanswered} had no answer yet`;
     said.push(
-      `${bunch.starts} had started within ${formatDuration(bunch.windowMs)}, of which ${refused}${open}${before}.`,
+      `When the refused call started, ${bunch.starts} had started within ${formatDuration(bunch.windowMs)}, of which ${refused}${open}${before}.`,
     );
   }
   return said.join(' ');
@@ -152,9 +152,9 @@ function restartToDo({ before, windowMs }: Of<'restart'>, facts: AlertFacts, dec
 export function changeText({ path, from, to, inForce, variable }: Suggestion): string {
   const wins =
     variable === undefined ? '' : `; ${variable} in the environment wins over the policy: change or remove it there`;
-  if (from !== null) return `${path}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}${wins}`;
-  const at = path.lastIndexOf('.');
   const instead = inForce === undefined ? '' : ` (${JSON.stringify(inForce)} is in force)`;
+  if (from !== null) return `${path}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}${instead}${wins}`;
+  const at = path.lastIndexOf('.');
   return `add \`${path.slice(at + 1)}: ${JSON.stringify(to)}\` to ${path.slice(0, at)}${instead}${wins}`;
 }
 

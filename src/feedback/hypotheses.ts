@@ -15,7 +15,7 @@ const RECENT_SHARE = 0.1;
 const RATE_PERMITS = 10;
 const RATE_SHARE = 0.5;
 /** Hints come in whole seconds, rounded up, and some servers add one. */
-const HINT_SLACK_MS = 1_000;
+export const HINT_SLACK_MS = 1_000;
 /** A shorter time than this share of a window is none to work out a rate from. */
 const SHORTEST_SHARE = 0.1;
 

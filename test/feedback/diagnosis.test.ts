@@ -205,7 +205,34 @@ describe('what is proposed', () => {
     [1_500, 1, '1/1500ms'],
   ])('a window of %d ms with %d starts: %s', (windowMs, starts, quota) => {
     const observed = { windows: [{ windowMs, starts }], processUpMs: 1 };
-    expect(found({ quotas: [] }, { declared: [], observed }).wish).toEqual({ kind: 'declare', quota });
+    const server = { status: 429 };
+    expect(found({ quotas: [] }, { declared: [], observed, server }).wish).toEqual({ kind: 'declare', quota });
+  });
+
+  test.each([
+    [54_000, '56/minute'],
+    [5_000, '56/minute'],
+    [1_000, '6/second'],
+    [61_000, '56/minute'],
+    [900_000, '56/hour'],
+    [7_200_000, '56/day'],
+    [900_000_000, '56/day'],
+  ])('a wait of %d ms points to the window: %s', (retryAfterMs, quota) => {
+    const windows = [
+      { windowMs: 1_000, starts: 10 },
+      { windowMs: 10_000, starts: 60 },
+    ];
+    const observed = { windows, processUpMs: 1 };
+    const server = { status: 429, retryAfterMs };
+    expect(found({ quotas: [] }, { declared: [], observed, server }).wish).toEqual({ kind: 'declare', quota });
+  });
+
+  test('a limit whose window nobody names is told, and no quota is guessed', () => {
+    const counters = [{ unit: 'requests', limit: 60, remaining: 0, ageMs: 0 }];
+    expect(found({ quotas: [], counters }, { declared: [] }).wish).toBeUndefined();
+    const evidence = { workers: 1, quotas: [], counters, bunches: [] };
+    const { explanation } = buildAlert(factsOf({ declared: [], evidence }), origin);
+    expect(explanation).toContain('Its headers name a limit of 60 requests, and no window: ask for that.');
   });
 
   test('utilization leaves others their part, and counts our own workers as planned for', () => {
