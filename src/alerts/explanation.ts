@@ -2,7 +2,7 @@ import type { Alert, AlertFacts, AlertName, WindowCount } from '../base/alert.ts
 import { formatDuration } from '../base/duration.ts';
 import type { Finding } from '../base/evidence.ts';
 import { REQUESTS } from '../base/words.ts';
-import { findingText, findingToDo } from './findings.ts';
+import { changeText, findingText, findingToDo } from './findings.ts';
 import { clockTime } from './instants.ts';
 
 /**
@@ -17,14 +17,24 @@ export function explanationOf(facts: AlertFacts): string {
 export function explainEnd(last: Alert, sinceIso: string, quietMs: number, count: number): string {
   const since = clockTime(Date.parse(sinceIso), Date.parse(last.at));
   const seen = count === 1 ? 'one alert' : `${count} alerts`;
-  const what =
-    last.name === 'QuotaDrift' || last.name === 'OtherConsumer'
-      ? `${last.name} of ${last.downstream} is over`
-      : `${last.downstream} is quiet again`;
-  const over = `${what}: nothing for ${formatDuration(quietMs)}, after ${seen} since ${since}.`;
-  const isOpen = last.name === 'QuotaModelWrong' && last.hypothesis === 'unknown';
-  const rest = isOpen ? ', but the cause was not found: it may come back.' : '.';
-  return `${over}\nNothing is to be done now${rest}`;
+  const after = `nothing for ${formatDuration(quietMs)}, after ${seen} since ${since}.`;
+  switch (last.name) {
+    case 'QuotaExhausted':
+      return `${last.downstream} has refused no call for want of quota: ${after}\nThat this is cured is not known: see whether its quota was raised or has started afresh, or whether nobody has called.`;
+    case 'QuotaDrift':
+    case 'OtherConsumer':
+      return `${last.name} of ${last.downstream} is over: ${after}\nNothing is to be done now.`;
+    default:
+      return `${last.downstream} is quiet again: ${after}\n${restOf(last)}`;
+  }
+}
+
+/** What is left of an incident that is over: a wrong policy is still wrong. */
+function restOf({ name, hypothesis, suggestion }: Alert): string {
+  if (name !== 'QuotaModelWrong') return 'Nothing is to be done now.';
+  if (hypothesis === 'unknown') return 'Nothing is to be done now, but the cause was not found: it may come back.';
+  if (suggestion === undefined) return 'Nothing is to be done now.';
+  return `Nothing is urgent now, but it may come back as long as the policy stands as it did. In the policy: ${changeText(suggestion)}.`;
 }
 
 const ABOUT_A_QUOTA: ReadonlySet<AlertName> = new Set([
@@ -54,22 +64,32 @@ function whatWasDone(facts: AlertFacts): string {
   return `Penstock has paused ${downstream} ${until} New calls are refused at once (RATE_LIMITED): ${refused.toLowerCase()} so far. ${waiting}.`;
 }
 
-function cause({ action }: AlertFacts): string {
-  switch (action.cause) {
+function cause(facts: AlertFacts): string {
+  switch (facts.action.cause) {
     case 'retry-after':
       return ', as the server asked';
     case 'quota-reset':
       return ', when its quota starts afresh';
     case 'cooldown':
-      // What is exhausted has no steps.
-      return action.step === undefined
-        ? '; the server named no reset, this is our own choice'
-        : `; the server named no time, this is step ${action.step} of our own cooldown`;
+      return `; ${ownChoice(facts)}`;
     case 'operator':
       return ', as an operator asked';
     default:
       return '';
   }
+}
+
+/** Why a hold is as long as we chose: what is exhausted has no steps, and waits for a reset rather than for seconds. */
+function ownChoice({ name, action, server }: AlertFacts): string {
+  const { retryAfterMs, resetMs } = server;
+  if (name === 'QuotaExhausted') {
+    if (resetMs !== undefined) return 'the server named an earlier reset, this is our own choice';
+    const wait = retryAfterMs === undefined ? '' : ', and its wait is too short for one';
+    return `the server named no reset${wait}, this is our own choice`;
+  }
+  const named = retryAfterMs !== undefined ? 'a shorter time' : resetMs !== undefined ? 'no wait' : 'no time';
+  const step = action.step === undefined ? 'this is our own choice' : `this is step ${action.step} of our own cooldown`;
+  return `the server named ${named}, ${step}`;
 }
 
 function whatWasSeen(facts: AlertFacts): string {
@@ -84,7 +104,10 @@ function whatWasSeen(facts: AlertFacts): string {
   if (incident.throttles > 0) said.push(throttles(facts));
   said.push(...findings.map(findingText).filter((text) => text !== ''));
   const starts = [...observed.windows].sort((a, b) => b.windowMs - a.windowMs).map(windowText);
-  if (starts.length > 0) said.push(`Started by this process: ${starts.join('; ')}.`);
+  // Both count the same window up to another instant.
+  const isBunchTold = findings.some((finding) => finding.hypothesis === 'hidden-window' && finding.bunch !== undefined);
+  const until = isBunchTold ? ' until this alert' : '';
+  if (starts.length > 0) said.push(`Started by this process${until}: ${starts.join('; ')}.`);
   if (observed.sinceHoldMs !== undefined) {
     said.push(`The last hold ended ${formatDuration(observed.sinceHoldMs)} before.`);
   }
@@ -92,25 +115,35 @@ function whatWasSeen(facts: AlertFacts): string {
   return said.join(' ');
 }
 
-function throttles({ incident, server, findings = [] }: AlertFacts): string {
+function throttles(facts: AlertFacts): string {
+  const { incident, server, findings = [] } = facts;
   const isLeftTold = findings.some((finding) => finding.hypothesis === 'hidden-window' && finding.left !== undefined);
   const calls = counted(incident.throttles, 'call was throttled', 'calls were throttled');
   const row = incident.inARow > 1 ? `, the ${ordinal(incident.inARow)} in a row` : '';
   const status = server.status === undefined ? '' : ` with status ${server.status}`;
-  return `${calls}${status} in this incident${row}. ${wait(server)}${isLeftTold ? '' : left(server)}`;
+  return `${calls}${status} in this incident${row}. ${wait(facts)}${isLeftTold ? '' : left(server)}`;
 }
 
-function left({ limit, remaining, resetMs }: AlertFacts['server']): string {
+function left({ limit, remaining, resetMs, retryAfterMs }: AlertFacts['server']): string {
   if (limit === undefined && remaining === undefined) return '';
   const of = limit === undefined ? '' : ` of ${limit}`;
-  const reset = resetMs === undefined ? '' : `, with a reset in ${formatDuration(resetMs)}`;
+  // Without a wait the reset is told in its place.
+  const reset =
+    resetMs === undefined || retryAfterMs === undefined ? '' : `, with a reset in ${formatDuration(resetMs)}`;
   return remaining === undefined
     ? ` It named a limit${of}${reset}.`
     : ` It said that ${remaining}${of} were left${reset}.`;
 }
 
-function wait({ retryAfterMs, readFrom, capped }: AlertFacts['server']): string {
-  if (retryAfterMs === undefined) return 'The server named no time to come back.';
+function wait({ server, action }: AlertFacts): string {
+  const { retryAfterMs, resetMs, readFrom, capped } = server;
+  if (retryAfterMs === undefined) {
+    if (resetMs !== undefined) return `The server named no wait, but a reset in ${formatDuration(resetMs)}.`;
+    const isEarlier = action.cause === 'retry-after' || action.cause === 'quota-reset';
+    return isEarlier
+      ? 'This answer named no time to come back, an earlier one did.'
+      : 'The server named no time to come back.';
+  }
   const from = readFrom === undefined ? '' : ` in ${readFrom}`;
   const longer = capped === true ? ', longer than maxHold allows: one call will ask again before' : '';
   return `The server asked for ${formatDuration(retryAfterMs)}${from}${longer}.`;
@@ -145,7 +178,11 @@ function whatToDo(facts: AlertFacts): string {
 function declareOne({ downstream, action, suggestion, evidence }: AlertFacts): string {
   const unlimited = action.kind === 'none' ? ' in place of `unlimited`' : '';
   const first = `The policy declares no quota for ${downstream}, so no model of ours was wrong. To do, by day: find out its limit and declare it as \`quota\`${unlimited}`;
-  if (suggestion === undefined) return `${first}.`;
+  const bare = evidence?.counters.find(({ limit, windowMs }) => limit !== undefined && windowMs === undefined);
+  if (suggestion === undefined) {
+    if (bare?.limit === undefined) return `${first}.`;
+    return `${first}. Its headers name a limit of ${bare.limit} ${bare.unit}, and no window: ask for that.`;
+  }
   const isTold = evidence?.counters.some(({ limit, windowMs }) => limit !== undefined && windowMs !== undefined);
   const what = isTold === true ? 'what its headers say' : 'what it is known to have answered';
   return `${first}; ${shownQuota(suggestion.to)}, ${what}, is a start.`;
@@ -165,7 +202,7 @@ function correctTheQuota(facts: AlertFacts): string {
     return `${findingToDo(first, facts, declared, suggestion)}${byHand(facts)}`;
   const when = incident.inARow < 3 ? 'To do, if it comes back' : 'To do now, because waiting does not cure it';
   const ask = owner === undefined ? 'find out' : `ask ${owner}`;
-  return `${evidence(facts, declared)} ${notKnown(first)} ${when}: ${ask} which limit applies, and lower \`quota\` or \`utilization\` of ${downstream}.${byHand(facts)}`;
+  return `${evidence(facts, declared)} ${notKnown(first)}${notARestart(facts)} ${when}: ${ask} which limit applies, and lower \`quota\` or \`utilization\` of ${downstream}.${byHand(facts)}`;
 }
 
 function notKnown(finding: Finding | undefined): string {
@@ -173,6 +210,14 @@ function notKnown(finding: Finding | undefined): string {
     return 'Why it throttled us is not known: by its own headers none of its limits was used up, or not by more than we started.';
   }
   return 'Why it throttled us is not known: its limit may be lower, it may count in a shorter window, or somebody else may use the same credential.';
+}
+
+/** A process that is younger than its longest window makes one think of it. */
+function notARestart({ incident, observed, longestWindowMs }: AlertFacts): string {
+  const isFirst = incident.inARow <= 1 && observed.sinceHoldMs === undefined;
+  if (isFirst || observed.processUpMs >= longestWindowMs) return '';
+  const time = incident.inARow > 1 ? `The ${ordinal(incident.inARow)} time in a row` : 'Not the first time';
+  return ` ${time} since this process started, so a restart does not explain it.`;
 }
 
 /** Says no more than was counted: windows count starts, never other units. */
@@ -193,8 +238,8 @@ function counted(count: number, one: string, many: string): string {
 }
 
 function sentence(text: string): string {
-  const capital = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+  const said = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(said) ? said : `${said}.`;
 }
 
 function ordinal(n: number): string {

@@ -54,7 +54,7 @@ function hiddenText({ bunch, left, undeclared }: Of<'hidden-window'>): string {
     const refused = bunch.throttled === 1 ? '1 was refused' : `${bunch.throttled} were refused`;
     const open = bunch.unanswered === 0 ? '' : ` and ${bunch.unanswered} had no answer yet`;
     said.push(
-      `${bunch.starts} had started within ${formatDuration(bunch.windowMs)}, of which ${refused}${open}${before}.`,
+      `When the refused call started, ${bunch.starts} had started within ${formatDuration(bunch.windowMs)}, of which ${refused}${open}${before}.`,
     );
   }
   return said.join(' ');
@@ -73,7 +73,7 @@ export function findingToDo(
     case 'limit-changed':
       return `To do: correct the declared quota of ${downstream}, ${declared}, if the server's number is to last.${change}`;
     case 'other-consumer':
-      return `To do: find out who else uses this credential, or whether a call makes several requests (retries of a client library, pages, a cost that is not declared). Leave them their part: lower \`utilization\` of ${downstream}.${change}`;
+      return othersToDo(finding, facts, suggestion, change);
     case 'hidden-window':
       return hiddenToDo(finding, facts, change);
     case 'policy-too-wide':
@@ -83,6 +83,36 @@ export function findingToDo(
     case 'unknown':
       return '';
   }
+}
+
+const WHO =
+  'To do: find out who else uses this credential, or whether a call makes several requests (retries of a client library, pages, a cost that is not declared)';
+
+function othersToDo(
+  { plan, left, limit, windowMs }: Of<'other-consumer'>,
+  { downstream, declared }: AlertFacts,
+  suggestion: Alert['suggestion'],
+  change: string,
+): string {
+  const window = windowText(windowMs);
+  const others = limit - left;
+  if (left < 1)
+    return `Others use up all of it, no \`utilization\` leaves room for both. ${WHO}; this process needs a credential of its own.`;
+  if (plan.worst <= left) {
+    const most = plan.worst > plan.sized ? ` (${amount(plan.worst)} at most, after an idle spell)` : '';
+    return `We use ${amount(plan.sized)}/${window}${most}, others ${amount(others)}, together ${amount(Math.max(plan.sized, plan.worst) + others)} of ${amount(limit)}: the policy leaves room for both. ${WHO}, in case they come to use more.`;
+  }
+  const isForAll = declared.length > 1 && suggestion !== undefined && lowersUtilization(suggestion);
+  const all = isForAll
+    ? ` \`utilization\` is for every quota of ${downstream}: the others become narrower with it.`
+    : '';
+  return `${WHO}. Leave them their part: lower \`utilization\` and \`burst\` of ${downstream}.${change}${all}`;
+}
+
+function lowersUtilization({ path, from, to }: Suggestion): boolean {
+  if (path.endsWith('.utilization')) return true;
+  const read = (options: unknown): unknown => (options as { readonly utilization?: unknown } | null)?.utilization;
+  return read(to) !== undefined && read(from) !== read(to);
 }
 
 function hiddenToDo(
@@ -100,22 +130,32 @@ function hiddenToDo(
   return `${known}To do: ask for a limit of ${downstream} in a shorter window${atOnce}, and declare it as one more quota.${change}`;
 }
 
-function restartToDo({ before }: Of<'restart'>, facts: AlertFacts, declared: string): string {
-  const window = formatDuration(facts.longestWindowMs);
+function restartToDo({ before, windowMs }: Of<'restart'>, facts: AlertFacts, declared: string): string {
+  const window = formatDuration(windowMs);
   const why =
     before === undefined
-      ? `this process is younger than the longest window (${window}), so calls of the one before it may still count`
+      ? `this process is younger than the window (${window}), so calls of the one before it may still count`
       : `calls of the process before it most likely still count, for one window (${window}) at most`;
   const again =
     before === undefined
       ? `the declared quota of ${facts.downstream} is wrong: ${declared}`
       : 'somebody else uses this credential';
-  return `Nothing is to be done now: ${why}. If it happens again without a restart, ${again}.`;
+  // Calls that are refused are somebody's loss, whatever the cause.
+  const isLoss = facts.action.kind === 'pause' && facts.impact.refused > 0;
+  const first = isLoss
+    ? 'To do, if these calls cannot wait for the end of the pause: make them in another way. The policy may be right'
+    : 'Nothing is to be done now';
+  return `${first}: ${why}. If it happens again without a restart, ${again}.`;
 }
 
-/** `downstreams.carrier.quota: "60/minute" -> "40/minute"`. */
-export function changeText({ path, from, to }: Suggestion): string {
-  return `${path}: ${from === null ? '' : `${JSON.stringify(from)} -> `}${JSON.stringify(to)}`;
+/** `downstreams.carrier.quota: "60/minute" -> "40/minute"`, or what to add where nothing stands. */
+export function changeText({ path, from, to, inForce, variable }: Suggestion): string {
+  const wins =
+    variable === undefined ? '' : `; ${variable} in the environment wins over the policy: change or remove it there`;
+  const instead = inForce === undefined ? '' : ` (${JSON.stringify(inForce)} is in force)`;
+  if (from !== null) return `${path}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}${instead}${wins}`;
+  const at = path.lastIndexOf('.');
+  return `add \`${path.slice(at + 1)}: ${JSON.stringify(to)}\` to ${path.slice(0, at)}${instead}${wins}`;
 }
 
 function amount(permits: number): string {

@@ -46,12 +46,17 @@ export interface ServerWord {
   readonly resetMs?: number | undefined;
 }
 
-/** A change of the policy, ready to paste: the value at `path` in the place of what is there. `from` is null where nothing is. */
+/** A change of the policy, ready to paste: the value at `path` in the place of what is there. */
 export interface Suggestion {
   /** `downstreams.carrier.quota`. */
   readonly path: string;
+  /** What stands there in the policy; null where nothing does. */
   readonly from: unknown;
   readonly to: unknown;
+  /** What is in force, where that is not `from`: a default, or what the environment says. */
+  readonly inForce?: unknown;
+  /** The environment variable that wins over what stands in the policy: there the change is to be made. */
+  readonly variable?: string;
 }
 
 /** What a person is told. Schema 1. */

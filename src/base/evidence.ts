@@ -79,6 +79,8 @@ export type Finding =
     }
   | {
       readonly hypothesis: 'other-consumer';
+      /** The declared quota: `60/minute`. */
+      readonly quota: string;
       readonly limit: number;
       readonly used: number;
       readonly ours: number;
@@ -89,6 +91,10 @@ export type Finding =
       readonly windowMs: number;
       /** `others` as a rate: per window. */
       readonly perWindow: number;
+      /** What the policy plans for in one window, for all workers. */
+      readonly plan: { readonly sized: number; readonly worst: number };
+      /** What `limit` leaves beside the others that nobody planned for: per window, for all workers. */
+      readonly left: number;
       /** They are too few, or the time is too short, to call that more than a guess. */
       readonly isRateKnown: boolean;
       /** Out of a bucket of the server's, into which so much flowed meanwhile. */
@@ -115,6 +121,8 @@ export type Finding =
     }
   | {
       readonly hypothesis: 'restart';
+      /** The declared window in which calls of the process before may still count. */
+      readonly windowMs: number;
       /** What had been used before this process first heard of it; absent without headers. */
       readonly before?: number;
       readonly limit?: number;
@@ -130,7 +138,8 @@ export type Wish =
   | { readonly kind: 'limit'; readonly quota: string; readonly limit: number }
   | { readonly kind: 'bucket'; readonly quota: string; readonly size: number }
   | { readonly kind: 'add'; readonly quota: string }
-  | { readonly kind: 'utilization'; readonly factor: number }
+  /** Let no more than so much start in a window of that quota, all workers together. */
+  | { readonly kind: 'leave'; readonly quota: string; readonly left: number }
   | { readonly kind: 'narrow'; readonly quota: string }
   | { readonly kind: 'declare'; readonly quota: string };
 

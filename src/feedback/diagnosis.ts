@@ -1,9 +1,9 @@
 import type { AlertFacts } from '../base/alert.ts';
 import type { Diagnosis, Evidence, Finding, Wish } from '../base/evidence.ts';
-import { quotaText } from '../base/quota-text.ts';
+import { quotaText, WINDOW_WORDS } from '../base/quota-text.ts';
 import { REQUESTS } from '../base/words.ts';
 import { hiddenWindow } from './hidden-window.ts';
-import { type Case, caseOf, limitChanged, otherConsumer, policyTooWide, restart } from './hypotheses.ts';
+import { type Case, caseOf, HINT_SLACK_MS, limitChanged, otherConsumer, policyTooWide, restart } from './hypotheses.ts';
 
 /** One way in which a model of a quota can be wrong. */
 export interface Rule {
@@ -42,7 +42,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     hypothesis: 'restart',
-    when: 'This process is younger than the longest declared window, and what it started does not explain the refusal: calls of the process before it may still count.',
+    when: 'The first refusal in the life of this process, which is younger than the declared window that the wait fits (the shortest where no wait is named), and what it started does not explain it: calls of the process before may still count.',
     find: restart,
   },
 ];
@@ -100,10 +100,9 @@ function wishFor(finding: Finding, evidence: Evidence): Wish | undefined {
     case 'limit-changed':
       return changed(finding, evidence);
     case 'other-consumer':
-      return {
-        kind: 'utilization',
-        factor: Math.max(0, 1 - (finding.perWindow - workersPart(finding)) / finding.limit),
-      };
+      return finding.plan.worst <= finding.left || finding.left < 1
+        ? undefined
+        : { kind: 'leave', quota: finding.quota, left: finding.left };
     case 'hidden-window':
       return finding.limit === undefined ? undefined : { kind: 'add', quota: finding.limit };
     case 'policy-too-wide':
@@ -111,11 +110,6 @@ function wishFor(finding: Finding, evidence: Evidence): Wish | undefined {
     default:
       return undefined;
   }
-}
-
-/** What the other workers of this policy use is planned for already. */
-function workersPart({ workers, others, perWindow }: Extract<Finding, { hypothesis: 'other-consumer' }>): number {
-  return others <= 0 ? 0 : (perWindow * Math.min(workers, others)) / others;
 }
 
 function changed(
@@ -130,15 +124,35 @@ function changed(
     : { kind: 'limit', quota: declared, limit: Math.floor(limit) };
 }
 
-/** A first quota for a downstream that declares none: the server's own word, else what it is known to have answered. */
-function firstQuota({ observed, impact, incident }: AlertFacts, { counters }: Evidence): Wish | undefined {
-  const told = counters.find(({ limit, windowMs }) => limit !== undefined && windowMs !== undefined);
+/**
+ * A first quota for a downstream that declares none: the server's own word, else what it is known to have answered.
+ * A limit whose window nobody names is neither: in a guessed window it would read as the server's word.
+ */
+function firstQuota({ observed, impact, incident, server }: AlertFacts, { counters }: Evidence): Wish | undefined {
+  const named = counters.filter(({ limit }) => limit !== undefined);
+  const told = named.find(({ windowMs }) => windowMs !== undefined);
   if (told?.limit !== undefined && told.windowMs !== undefined) {
     return { kind: 'declare', quota: quotaText(Math.max(1, Math.floor(told.limit)), told.unit, told.windowMs) };
   }
-  const widest = observed.windows.filter(({ starts }) => starts > 0).toSorted((a, b) => b.windowMs - a.windowMs)[0];
+  if (named.some(({ unit }) => unit === REQUESTS)) return undefined;
+  const hinted = hintedWindow(server.retryAfterMs);
+  const counted = observed.windows.filter(({ starts }) => starts > 0).toSorted((a, b) => b.windowMs - a.windowMs);
+  const fitting = counted.find(({ windowMs }) => windowMs <= (hinted ?? windowMs));
+  const widest = fitting ?? counted[0];
   if (widest === undefined) return undefined;
   // Calls that were refused or have no answer yet are not known to fit: a burst of a hundred would propose a hundred.
   const answered = widest.starts - impact.inFlight - incident.throttles;
-  return { kind: 'declare', quota: quotaText(Math.max(1, answered), REQUESTS, widest.windowMs) };
+  return { kind: 'declare', quota: quotaText(Math.max(1, answered), REQUESTS, (fitting && hinted) ?? widest.windowMs) };
+}
+
+/** Shortest first. */
+const USUAL_WINDOWS_MS = WINDOW_WORDS.map(([, , ms]) => ms).toReversed();
+
+/**
+ * The usual window that ends no sooner than the server asked to wait: a wait of 54 s is the rest of a minute. What
+ * was answered in ten seconds fits that window too; in a shorter one it would let start several times as much.
+ */
+function hintedWindow(retryAfterMs: number | undefined): number | undefined {
+  if (retryAfterMs === undefined) return undefined;
+  return USUAL_WINDOWS_MS.find((windowMs) => windowMs + HINT_SLACK_MS >= retryAfterMs) ?? USUAL_WINDOWS_MS.at(-1);
 }

@@ -2,7 +2,7 @@ import type { AlertFacts } from '../base/alert.ts';
 import type { BunchEvidence, CounterEvidence, Evidence, Finding } from '../base/evidence.ts';
 import { quotaText } from '../base/quota-text.ts';
 import { REQUESTS } from '../base/words.ts';
-import { type Case, isRecent, isUsedUp, type Matched } from './hypotheses.ts';
+import { type Case, isRecent, isUsedUp, type Matched, youngIn } from './hypotheses.ts';
 
 /** Starts bunch where there are more than so many times the usual pace. */
 const BUNCHED = 2;
@@ -28,7 +28,7 @@ export function hiddenWindow({ facts, evidence, counters }: Case): Found {
   if (left?.remaining !== undefined && left.limit !== undefined) {
     return { hypothesis: 'hidden-window', ...shown, left: { remaining: left.remaining, limit: left.limit } };
   }
-  const isYoung = facts.observed.processUpMs < facts.longestWindowMs;
+  const isYoung = youngIn(facts) !== undefined;
   return bunch === undefined || isYoung ? undefined : { hypothesis: 'hidden-window', ...shown };
 }
 

@@ -14,6 +14,8 @@ const RECENT_SHARE = 0.1;
 /** So many permits, or a count over so much of a window, make a rate that can be told. */
 const RATE_PERMITS = 10;
 const RATE_SHARE = 0.5;
+/** Hints come in whole seconds, rounded up, and some servers add one. */
+export const HINT_SLACK_MS = 1_000;
 /** A shorter time than this share of a window is none to work out a rate from. */
 const SHORTEST_SHARE = 0.1;
 
@@ -78,7 +80,7 @@ function isBucketSize(limit: number, { limit: rate, providerBurst }: QuotaEviden
 }
 
 /** The server counts more than we started. */
-export function otherConsumer({ facts, counters }: Case): Found<'other-consumer'> {
+export function otherConsumer({ facts, evidence, counters }: Case): Found<'other-consumer'> {
   const isRefusal = facts.name !== 'OtherConsumer';
   for (const counter of counters) {
     const { used, ours, oursAtMost, declared, spanMs = declared.windowMs, limit } = counter;
@@ -89,22 +91,40 @@ export function otherConsumer({ facts, counters }: Case): Found<'other-consumer'
     if (used - oursAtMost - known < worth(limit)) continue;
     const others = used - ours;
     const { windowMs } = declared;
-    const perWindow = (others * windowMs) / Math.max(spanMs, windowMs * SHORTEST_SHARE);
+    const rate = (others * windowMs) / Math.max(spanMs, windowMs * SHORTEST_SHARE);
+    const perWindow = Math.min(declared.limit, rate);
+    const whole = counter.filled !== undefined && limit === declared.providerBurst ? declared.limit : limit;
+    // What the other workers of this policy use is planned for already.
+    const unplanned = others <= 0 ? 0 : (perWindow * (others - Math.min(workers, others))) / others;
     return {
       hypothesis: 'other-consumer',
-      limit: counter.filled !== undefined && limit === declared.providerBurst ? declared.limit : limit,
+      quota: declared.text,
+      limit: whole,
       used,
       ours,
       others,
       workers,
       spanMs,
       windowMs,
-      perWindow: Math.min(declared.limit, perWindow),
+      perWindow,
+      plan: planOf(declared, evidence.workers),
+      left: Math.max(0, whole - unplanned),
       isRateKnown: others >= RATE_PERMITS || spanMs >= windowMs * RATE_SHARE,
       ...(counter.filled === undefined ? {} : { filled: counter.filled }),
     };
   }
   return undefined;
+}
+
+/** Beside a bucket of the provider's, a burst of ours is taken out of what that has saved. */
+function planOf(quota: QuotaEvidence, workers: number): { sized: number; worst: number } {
+  const sized = quota.sized * workers;
+  return { sized, worst: quota.providerBurst === undefined ? worstWindow(quota) * workers : sized };
+}
+
+/** The most that one worker lets start in one window, wherever it begins. */
+function worstWindow({ burst, sized }: QuotaEvidence): number {
+  return burst - 1 + Math.ceil(sized - 1e-9);
 }
 
 /** What the process before this one may have used of what still counts. */
@@ -124,8 +144,8 @@ function worth(limit: number): number {
 /** Our own policy lets too much start in one window. */
 export function policyTooWide({ evidence, counters }: Case): Found<'policy-too-wide'> {
   for (const quota of evidence.quotas) {
-    const { text, taken, share, sized, burst, unit } = quota;
-    const worst = burst - 1 + Math.ceil(sized - 1e-9);
+    const { text, taken, share, unit } = quota;
+    const worst = worstWindow(quota);
     if (
       taken > share ||
       // The refused one is among them, and has used up nothing.
@@ -151,14 +171,39 @@ function isOursAlone(quota: QuotaEvidence, counters: readonly Matched[]): boolea
 }
 
 /** A full bucket has met a used one: calls of the process before this one still count. */
-export function restart({ facts, counters }: Case): Found<'restart'> {
+export function restart(all: Case): Found<'restart'> {
+  const { facts, counters } = all;
+  if (!isFirst(facts)) return undefined;
+  const hintMs = hintOf(facts);
   for (const counter of counters) {
-    const { limit } = counter;
+    const { limit, declared } = counter;
+    const { windowMs } = declared;
     const before = beforeUs(counter, facts);
-    if (limit !== undefined && isUsedUp(counter) && isRecent(counter) && before >= worth(limit))
-      return { hypothesis: 'restart', before, limit };
+    if (limit === undefined || before < worth(limit) || (hintMs ?? 0) > windowMs + HINT_SLACK_MS) continue;
+    if (isUsedUp(counter) && isRecent(counter)) return { hypothesis: 'restart', windowMs, before, limit };
   }
-  const { processUpMs } = facts.observed;
+  const windowMs = youngIn(facts);
   const isCounted = counters.some(({ used, ageMs }) => used !== undefined && ageMs === 0);
-  return processUpMs < facts.longestWindowMs && !isCounted ? { hypothesis: 'restart' } : undefined;
+  return windowMs === undefined || isCounted ? undefined : { hypothesis: 'restart', windowMs };
+}
+
+/**
+ * The declared window that the refusal fits, where this process is younger than it and has not been refused before.
+ * Without a hint it is the shortest one: whoever has outlived that has no reason to think of a restart.
+ */
+export function youngIn(facts: AlertFacts): number | undefined {
+  if (!isFirst(facts)) return undefined;
+  const hintMs = hintOf(facts);
+  const windows = facts.declared.map(({ windowMs }) => windowMs).sort((a, b) => a - b);
+  const refused = hintMs === undefined ? windows[0] : windows.find((windowMs) => windowMs + HINT_SLACK_MS >= hintMs);
+  return refused !== undefined && facts.observed.processUpMs < refused ? refused : undefined;
+}
+
+/** A restart is over with the first hold: what is refused after it was not. */
+function isFirst({ incident, observed }: AlertFacts): boolean {
+  return incident.inARow <= 1 && observed.sinceHoldMs === undefined;
+}
+
+function hintOf({ server }: AlertFacts): number | undefined {
+  return server.retryAfterMs ?? server.resetMs;
 }

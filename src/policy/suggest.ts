@@ -1,51 +1,87 @@
 import type { Suggestion } from '../base/alert.ts';
 import { PolicyError } from '../base/errors.ts';
 import type { Wish } from '../base/evidence.ts';
-import { windowText } from '../base/quota-text.ts';
+import type { DownstreamPlan } from '../base/plan.ts';
 import { REQUESTS } from '../base/words.ts';
 import type { DownstreamPolicyInput, QuotaInput } from './input.ts';
+import { leaving } from './leaving.ts';
 import { pathText } from './paths.ts';
 import { readQuota } from './quota.ts';
+import { asObject, burstless, type Draft, limited, quotasOf, replaced } from './quota-forms.ts';
 import { resolveDownstream } from './resolve.ts';
 import { DEFAULTS } from './values.ts';
 
-/** A downstream's options as they were written, and the defaults that they stand on. */
+/** What is known of a downstream's options. */
 export interface Written {
+  /** As the user wrote them. */
   readonly own: DownstreamPolicyInput;
+  /** Options that the environment sets in their place, and by which variable; none outside a policy. */
+  readonly environment?: {
+    readonly options: DownstreamPolicyInput;
+    readonly variables: Readonly<Record<string, string>>;
+  };
+  /** What they stand on. */
   readonly defaults: DownstreamPolicyInput;
 }
-
-/** One way to grant a wish: options of the downstream with their new values; undefined takes one away. */
-type Draft = Readonly<Partial<Record<keyof DownstreamPolicyInput, unknown>>>;
 
 /**
  * A wish in the form in which the user wrote the policy, such that the policy is accepted with it:
  * one option where that is enough, else all options of the downstream. Undefined where no way leads there.
  */
-export function suggestChange(name: string, { own, defaults }: Written, wish: Wish): Suggestion | undefined {
-  const options = { ...defaults, ...own };
-  for (const draft of draftsFor(wish, options)) {
-    const changed = applied(own, draft);
-    if (!isAccepted(name, changed, defaults)) continue;
-    if (JSON.stringify(changed) === JSON.stringify(own)) continue;
-    const [[option, to] = [], ...more] = Object.entries(draft);
-    if (option === undefined) continue;
-    const isOne = more.length === 0 && to !== undefined;
-    if (!isOne) return { path: pathText(['downstreams', name]), from: plain(own), to: plain(changed) };
-    const from = options[option as keyof DownstreamPolicyInput] ?? standard(option);
-    if (JSON.stringify(from) === JSON.stringify(to)) continue;
-    return { path: pathText(['downstreams', name, option]), from, to };
+export function suggestChange(name: string, written: Written, wish: Wish): Suggestion | undefined {
+  const { own, environment, defaults } = written;
+  const options = { ...defaults, ...own, ...environment?.options };
+  const planned = (): DownstreamPlan => resolveDownstream(name, { ...own, ...environment?.options }, defaults);
+  for (const draft of draftsFor(wish, options, planned)) {
+    const to = applied(own, draft);
+    if (JSON.stringify(to) === JSON.stringify(own) || !isAccepted(name, to, defaults)) continue;
+    // What the environment sets stays: the policy must be accepted with it as well.
+    if (environment !== undefined && !isAccepted(name, { ...to, ...environment.options }, defaults)) continue;
+    const suggestion = inPlace(name, draft, to, written, planned);
+    if (suggestion !== undefined) return suggestion;
   }
   return undefined;
 }
 
-/** What stands in a policy that does not say. */
-function standard(option: string): unknown {
-  return option === 'utilization' ? DEFAULTS.utilization : null;
+function inPlace(
+  name: string,
+  draft: Draft,
+  whole: DownstreamPolicyInput,
+  { own, environment, defaults }: Written,
+  planned: () => DownstreamPlan,
+): Suggestion | undefined {
+  const [[option, to] = [], ...more] = Object.entries(draft);
+  if (option === undefined) return undefined;
+  const variable = Object.keys(draft).flatMap((key) => environment?.variables[key] ?? [])[0];
+  const byVariable = variable === undefined ? {} : { variable };
+  if (more.length > 0 || to === undefined) {
+    if (JSON.stringify(own) === JSON.stringify(whole)) return undefined;
+    return { path: pathText(['downstreams', name]), from: plain(own), to: plain(whole), ...byVariable };
+  }
+  const key = option as keyof DownstreamPolicyInput;
+  const from = own[key] ?? null;
+  const inForce = environment?.options[key] ?? own[key] ?? defaults[key] ?? standard(option, planned);
+  if (JSON.stringify(inForce) === JSON.stringify(to)) return undefined;
+  const isElsewhere = inForce !== undefined && JSON.stringify(inForce) !== JSON.stringify(from);
+  return {
+    path: pathText(['downstreams', name, option]),
+    from,
+    to,
+    ...(isElsewhere ? { inForce } : {}),
+    ...byVariable,
+  };
+}
+
+/** What is in force where nobody says anything. */
+function standard(option: string, planned: () => DownstreamPlan): unknown {
+  if (option === 'utilization') return DEFAULTS.utilization;
+  if (option !== 'burst') return undefined;
+  const requests = planned().quotas.filter(({ unit }) => unit === REQUESTS);
+  return requests.toSorted((a, b) => a.windowMs - b.windowMs)[0]?.burst;
 }
 
 /** The ways to grant a wish, the simplest first. */
-function draftsFor(wish: Wish, options: DownstreamPolicyInput): Draft[] {
+function draftsFor(wish: Wish, options: DownstreamPolicyInput, plan: () => DownstreamPlan): Draft[] {
   const quotas = quotasOf(options);
   const utilization = options.utilization ?? DEFAULTS.utilization;
   switch (wish.kind) {
@@ -57,10 +93,8 @@ function draftsFor(wish: Wish, options: DownstreamPolicyInput): Draft[] {
       return withoutBurst([...quotas, wish.quota]);
     case 'declare':
       return options.unlimited === true ? [{ quota: wish.quota, unlimited: undefined }] : [{ quota: wish.quota }];
-    case 'utilization': {
-      const to = Math.floor(utilization * wish.factor * 100 + 1e-9) / 100;
-      return to > 0 ? [{ utilization: to }, { utilization: to, burst: undefined }] : [];
-    }
+    case 'leave':
+      return leaving(options, plan(), wish);
     case 'narrow':
       return narrower(options, wish.quota, utilization);
   }
@@ -88,37 +122,6 @@ function narrower(options: DownstreamPolicyInput, text: string, utilization: num
   if (options.burst !== undefined) drafts.push({ burst: 1 });
   drafts.push({ utilization: Math.floor(utilization * 90) / 100 });
   return drafts;
-}
-
-function quotasOf({ quota }: DownstreamPolicyInput): QuotaInput[] {
-  if (quota === undefined) return [];
-  return Array.isArray(quota) ? [...(quota as readonly QuotaInput[])] : [quota as QuotaInput];
-}
-
-/** The user's quotas with the one of that text replaced: one where one was written, a list where a list was. */
-function replaced(
-  options: DownstreamPolicyInput,
-  text: string,
-  change: (quota: QuotaInput) => QuotaInput,
-): QuotaInput | QuotaInput[] {
-  const quotas = quotasOf(options).map((quota) => (readQuota(quota)?.text === text ? change(quota) : quota));
-  return Array.isArray(options.quota) ? quotas : (quotas[0] ?? text);
-}
-
-function limited(quota: QuotaInput, limit: number): QuotaInput {
-  return typeof quota === 'string' ? quota.replace(/^\s*\d+/, String(limit)) : { ...quota, limit };
-}
-
-function asObject(quota: QuotaInput): Exclude<QuotaInput, string> {
-  if (typeof quota === 'object') return quota;
-  const { limit, windowMs, unit } = readQuota(quota)!;
-  return { limit, per: windowText(windowMs), ...(unit === REQUESTS ? {} : { unit }) };
-}
-
-function burstless(quota: QuotaInput): QuotaInput {
-  if (typeof quota === 'string') return quota;
-  const { burst: _, ...rest } = quota;
-  return rest;
 }
 
 function applied(own: DownstreamPolicyInput, draft: Draft): DownstreamPolicyInput {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { buildAlert } from '../../src/alerts/alert.ts';
+import { explainEnd } from '../../src/alerts/explanation.ts';
 import type { AlertFacts } from '../../src/base/alert.ts';
 import { factsOf, NOW, origin } from './facts.ts';
 
@@ -64,7 +65,7 @@ describe('severity', () => {
 test('the hypothesis is what was found first; without a finding it is unknown', () => {
   expect(built().hypothesis).toBe('unknown');
   expect(built({ findings: [] }).hypothesis).toBe('unknown');
-  expect(built({ findings: [{ hypothesis: 'restart' }] }).hypothesis).toBe('restart');
+  expect(built({ findings: [{ hypothesis: 'restart', windowMs: 60_000 }] }).hypothesis).toBe('restart');
 });
 
 describe('the explanation has three parts', () => {
@@ -82,14 +83,14 @@ describe('the explanation has three parts', () => {
       impact: { ...factsOf().impact, waiting: 0 },
       observed: { ...factsOf().observed, processUpMs: 12_000, sinceHoldMs: 1_500 },
       server: { status: 429 },
-      findings: [{ hypothesis: 'restart' }],
+      findings: [{ hypothesis: 'restart', windowMs: 60_000 }],
     });
     expect(done).toBe(
       'Penstock holds carrier back until 00:00:04 UTC (in 4 s); the server named no time, this is step 2 of our own cooldown. No call waits.',
     );
     expect(seen).toContain('The server named no time to come back.');
     expect(seen).toContain('The last hold ended 1.5 s before. This process has been up for 12 s.');
-    expect(toDo).toMatch(/^Nothing is to be done now: this process is younger than the longest window \(60 s\)/);
+    expect(toDo).toMatch(/^Nothing is to be done now: this process is younger than the window \(60 s\)/);
   });
 
   test('a pause over midnight, the third incident in a row, capped', () => {
@@ -170,5 +171,75 @@ describe('the explanation has three parts', () => {
       for (const part of parts) expect(part).toMatch(/^[A-Z1-9].*\.$/);
       expect(parts.join(' ')).not.toMatch(/undefined|NaN|null/);
     }
+  });
+});
+
+// The third in a row is never taken for a restart.
+test.each<[string, Partial<AlertFacts>, readonly ('restart' | 'unknown')[]]>([
+  ['the third in a row', { incident: incident(3) }, ['unknown']],
+  ['a pause that refuses', { action: pause, impact: refused(3) }, ['restart', 'unknown']],
+])('what is critical never says that nothing is to be done: %s', (_, change, hypotheses) => {
+  for (const hypothesis of hypotheses) {
+    const findings: AlertFacts['findings'] =
+      hypothesis === 'restart' ? [{ hypothesis, windowMs: 60_000 }] : [{ hypothesis, isCounted: false }];
+    const alert = built({ ...change, findings });
+    expect(alert.severity).toBe('critical');
+    expect(alert.explanation).not.toContain('Nothing is to be done');
+  }
+});
+
+describe('QuotaExhausted says what was known of the time, and nothing of steps', () => {
+  const exhausted = (server: AlertFacts['server'], cause: 'cooldown' | 'quota-reset', step?: number): string =>
+    built({
+      name: 'QuotaExhausted',
+      server: { status: 429, ...server },
+      action: { kind: 'hold', cause, until: NOW + 60_000, ...(step === undefined ? {} : { step }) },
+    }).explanation;
+
+  test.each<[string, AlertFacts['server'], 'cooldown' | 'quota-reset', string, string]>([
+    ['nothing', {}, 'cooldown', 'the server named no reset, this is our own choice.', 'The server named no time'],
+    [
+      'a wait of seconds',
+      { retryAfterMs: 5_000, readFrom: 'retry-after' },
+      'cooldown',
+      'the server named no reset, and its wait is too short for one, this is our own choice.',
+      'The server asked for 5 s in retry-after.',
+    ],
+    [
+      'a reset',
+      { resetMs: 60_000 },
+      'quota-reset',
+      'when its quota starts afresh.',
+      'The server named no wait, but a reset in 60 s.',
+    ],
+    [
+      'a reset, said before',
+      {},
+      'quota-reset',
+      'when its quota starts afresh.',
+      'This answer named no time to come back, an earlier one did.',
+    ],
+  ])('%s', (_, server, cause, done, seen) => {
+    for (const step of [undefined, 1]) {
+      const text = exhausted(server, cause, step);
+      expect(text).toContain(done);
+      expect(text).toContain(seen);
+      expect(text).not.toMatch(/step|cooldown/);
+    }
+  });
+
+  test('its end is no cure', () => {
+    const text = explainEnd(built({ name: 'QuotaExhausted' }), new Date(NOW).toISOString(), 300_000, 1);
+    expect(text).toBe(
+      'carrier has refused no call for want of quota: nothing for 5 min, after one alert since 00:00:00 UTC.\nThat this is cured is not known: see whether its quota was raised or has started afresh, or whether nobody has called.',
+    );
+  });
+
+  test('the end of an incident repeats what is wrong with the policy', () => {
+    const suggestion = { path: 'downstreams.carrier.quota', from: '60/minute', to: '40/minute' };
+    const told = { ...built({ suggestion }), hypothesis: 'limit-changed' as const };
+    expect(explainEnd(told, new Date(NOW).toISOString(), 300_000, 1)).toContain(
+      'as long as the policy stands as it did. In the policy: downstreams.carrier.quota: "60/minute" -> "40/minute".',
+    );
   });
 });

@@ -42,7 +42,7 @@ test('a block on a terminal', () => {
 test('a change of the policy has a line of its own; an end is headed as one', () => {
   const suggestion = { path: 'downstreams.carrier.quota', from: null, to: '37/minute' };
   const alert = alertOf({ declared: [], suggestion });
-  expect(written(alert, true)).toContain('\n  policy: downstreams.carrier.quota: "37/minute"\n');
+  expect(written(alert, true)).toContain('\n  policy: add `quota: "37/minute"` to downstreams.carrier\n');
   const changed = { ...alert, suggestion: { path: 'a.b', from: 0.8, to: 0.5 } };
   expect(written(changed, true)).toContain('\n  policy: a.b: 0.8 -> 0.5\n');
   const told = { ...changed, explanation: 'Done.\nSeen.\nTo do. In the policy: a.b: 0.8 -> 0.5.' };

@@ -225,7 +225,7 @@ describe('A lane without a known quota', () => {
       if (n === 20) server.answerNext(1, 403, { server: 'partner' });
       await callDownstream('partner', async () => server.call());
     }
-    expect(suggestions).toEqual(['downstreams.partner.quota: 20/10s']);
+    expect(suggestions).toEqual(['downstreams.partner.quota: "20/10s"']);
     void callDownstream('partner', async () => server.call());
     void callDownstream('partner', async () => server.call());
     await clock.advance(6_000);

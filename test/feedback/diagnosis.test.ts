@@ -136,6 +136,64 @@ describe('what is found, and in what order', () => {
   });
 });
 
+describe('a restart', () => {
+  const day: QuotaEvidence = { ...SIXTY, text: '20000/day', limit: 20_000, windowMs: 86_400_000, share: 20_000 };
+  const both = {
+    quotas: [SIXTY, day],
+    change: {
+      declared: [...factsOf().declared, { text: '20000/day', limit: 20_000, windowMs: 86_400_000, unit: 'requests' }],
+      longestWindowMs: 86_400_000,
+    },
+  };
+  const up = (processUpMs: number, sinceHoldMs?: number): Partial<AlertFacts> => ({
+    observed: { ...factsOf().observed, processUpMs, ...(sinceHoldMs === undefined ? {} : { sinceHoldMs }) },
+  });
+  const inARow = (n: number): Partial<AlertFacts> => ({ incident: { ...factsOf().incident, inARow: n } });
+  const asks = (retryAfterMs?: number): Partial<AlertFacts> => ({
+    server: { status: 429, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+  });
+  const HOURS = 3_600_000;
+
+  test.each<[string, Partial<AlertFacts>, string]>([
+    ['the first refusal', up(30_000), 'restart'],
+    ['after a hold', up(30_000, 1_000), 'unknown'],
+    ['the second in a row', { ...up(30_000), ...inARow(2) }, 'unknown'],
+    ['the third in a row', { ...up(30_000), ...inARow(3) }, 'unknown'],
+    ['a wait that is longer than every window', { ...up(30_000), ...asks(120_000) }, 'unknown'],
+    ['a wait of a whole window, and one second', { ...up(30_000), ...asks(61_000) }, 'restart'],
+  ])('of 60/minute: %s', (_, change, expected) => {
+    expect(hypotheses({}, change)).toEqual([expected]);
+  });
+
+  test.each<[string, Partial<AlertFacts>, string]>([
+    ['seconds, after nine hours', { ...up(9 * HOURS), ...asks(5_000) }, 'unknown'],
+    ['no wait, after nine hours', { ...up(9 * HOURS), ...asks() }, 'unknown'],
+    ['hours, after nine hours', { ...up(9 * HOURS), ...asks(6 * HOURS) }, 'restart'],
+    ['hours, after two days', { ...up(48 * HOURS), ...asks(6 * HOURS) }, 'unknown'],
+    ['seconds, after half a minute', { ...up(30_000), ...asks(5_000) }, 'restart'],
+  ])('of 60/minute and 20000/day: %s', (_, change, expected) => {
+    expect(hypotheses({ quotas: both.quotas }, { ...both.change, ...change })).toEqual([expected]);
+  });
+
+  test('what was used before explains the first refusal, not the next ones', () => {
+    const before = counter({ ours: 10, oursAtMost: 10, before: 50 });
+    expect(hypotheses(before, up(30_000))).toEqual(['restart']);
+    expect(hypotheses(before, up(30_000, 1_000))).toEqual(['unknown']);
+  });
+
+  test.each([
+    [inARow(2), 'The 2nd time in a row since this process started, so a restart does not explain it.'],
+    [inARow(3), 'The 3rd time in a row since this process started, so a restart does not explain it.'],
+    [{}, 'Not the first time since this process started, so a restart does not explain it.'],
+  ])('later it is said that it is none: %o', (change, expected) => {
+    const facts = factsOf({ ...up(30_000, 5_000), ...change });
+    const { findings } = diagnose({ ...facts, evidence: { workers: 1, quotas: [SIXTY], counters: [], bunches: [] } });
+    const { explanation } = buildAlert({ ...facts, findings }, origin);
+    expect(explanation).toContain(expected);
+    expect(explanation).not.toContain('Nothing is to be done');
+  });
+});
+
 describe('what is proposed', () => {
   test.each([
     ['a limit with its window', [{ unit: 'requests', limit: 60, windowMs: 60_000, ageMs: 0 }], '60/minute'],
@@ -152,14 +210,41 @@ describe('what is proposed', () => {
     [1_500, 1, '1/1500ms'],
   ])('a window of %d ms with %d starts: %s', (windowMs, starts, quota) => {
     const observed = { windows: [{ windowMs, starts }], processUpMs: 1 };
-    expect(found({ quotas: [] }, { declared: [], observed }).wish).toEqual({ kind: 'declare', quota });
+    const server = { status: 429 };
+    expect(found({ quotas: [] }, { declared: [], observed, server }).wish).toEqual({ kind: 'declare', quota });
+  });
+
+  test.each([
+    [54_000, '56/minute'],
+    [5_000, '56/minute'],
+    [1_000, '6/second'],
+    [61_000, '56/minute'],
+    [900_000, '56/hour'],
+    [7_200_000, '56/day'],
+    [900_000_000, '56/day'],
+  ])('a wait of %d ms points to the window: %s', (retryAfterMs, quota) => {
+    const windows = [
+      { windowMs: 1_000, starts: 10 },
+      { windowMs: 10_000, starts: 60 },
+    ];
+    const observed = { windows, processUpMs: 1 };
+    const server = { status: 429, retryAfterMs };
+    expect(found({ quotas: [] }, { declared: [], observed, server }).wish).toEqual({ kind: 'declare', quota });
+  });
+
+  test('a limit whose window nobody names is told, and no quota is guessed', () => {
+    const counters = [{ unit: 'requests', limit: 60, remaining: 0, ageMs: 0 }];
+    expect(found({ quotas: [], counters }, { declared: [] }).wish).toBeUndefined();
+    const evidence = { workers: 1, quotas: [], counters, bunches: [] };
+    const { explanation } = buildAlert(factsOf({ declared: [], evidence }), origin);
+    expect(explanation).toContain('Its headers name a limit of 60 requests, and no window: ask for that.');
   });
 
   test('utilization leaves others their part, and counts our own workers as planned for', () => {
-    expect(found(counter({ ours: 30, oursAtMost: 30 })).wish).toEqual({ kind: 'utilization', factor: 0.5 });
+    expect(found(counter({ ours: 30, oursAtMost: 30 })).wish).toEqual({ kind: 'leave', quota: '60/minute', left: 30 });
     const halves = { ...counter({ ours: 10, oursAtMost: 10 }), quotas: [{ ...SIXTY, share: 30 }] };
     const { wish } = found(halves);
-    expect(wish?.kind === 'utilization' && wish.factor).toBeCloseTo(1 - 20 / 60);
+    expect(wish).toEqual({ kind: 'leave', quota: '60/minute', left: 40 });
   });
 
   test('no limit is named while answers are missing', () => {
@@ -204,9 +289,9 @@ function wishesFor(own: DownstreamPolicyInput, defaults: DownstreamPolicyInput):
       { kind: 'limit', quota: text, limit: limit * 2 },
       { kind: 'bucket', quota: text, size: 20 },
       { kind: 'narrow', quota: text },
+      { kind: 'leave', quota: text, left: limit * 0.5 },
     ]),
     { kind: 'add', quota: '3/7s' },
-    { kind: 'utilization', factor: 0.5 },
     { kind: 'declare', quota: '40/minute' },
   ];
 }

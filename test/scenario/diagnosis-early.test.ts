@@ -116,7 +116,7 @@ describe('OtherConsumer', () => {
         severity: 'info',
         hypothesis: 'other-consumer',
         action: { kind: 'none' },
-        suggestion: { path: 'downstreams.carrier.utilization', from: 0.8 },
+        suggestion: { path: 'downstreams.carrier', from: SIXTY },
       },
     ]);
     const [, share] = /(\d+) % of the limit/.exec(world.alerts[0]?.explanation ?? '') ?? [];

@@ -89,7 +89,10 @@ describe('a suggestion', () => {
       await world.clock.advance(1_000);
     }
     expect(alerts).toMatchObject([
-      { name: 'QuotaDrift', suggestion: { path: 'downstreams["api.v2"].quota', from: '60/minute', to: '40/minute' } },
+      {
+        name: 'QuotaDrift',
+        suggestion: { path: 'downstreams["api.v2"].quota', from: null, inForce: '60/minute', to: '40/minute' },
+      },
     ]);
     await close();
   });
