@@ -42,8 +42,10 @@ export function overloaded(retryAfterMs?: number): Reading {
 /** What seconds do not cure. */
 export function exhausted(retryAfterMs?: number): Reading {
   const word = retryAfterMs === undefined ? {} : { retryAfterMs };
-  const heldMs = retryAfterMs ?? COOLDOWN_MAX_MS;
-  return { outcome: 'exhausted', ...word, heldMs, cause: 'quota-reset', alerts: ['QuotaExhausted'] };
+  const isReset = (retryAfterMs ?? 0) >= COOLDOWN_MAX_MS;
+  const heldMs = isReset ? retryAfterMs! : COOLDOWN_MAX_MS;
+  const cause = isReset ? 'quota-reset' : 'cooldown';
+  return { outcome: 'exhausted', ...word, heldMs, cause, alerts: ['QuotaExhausted'] };
 }
 
 function held(retryAfterMs: number | undefined): Omit<Reading, 'outcome' | 'alerts'> {
