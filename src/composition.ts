@@ -5,7 +5,7 @@ import type { AlertFacts } from './base/alert.ts';
 import { EventBus } from './base/bus.ts';
 import { type Clock, createSystemClock } from './base/clock.ts';
 import { type AdmissionError, DispatcherClosed, PolicyError, UnknownDownstream } from './base/errors.ts';
-import { nearest } from './base/nearest.ts';
+import { fold, nearest } from './base/nearest.ts';
 import type { DownstreamPlan, PolicyPlan } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import { messageOf, show } from './base/text.ts';
@@ -233,9 +233,19 @@ export class Composition {
       .filter((one) => one.classify !== undefined && this.#classifier(one) === undefined)
       .map((one) => {
         const expected = `known: ${known.join(', ')}`;
-        const message = `unknown classifier ${show(one.classify)} (${expected})`;
+        const near = nearest(one.classify ?? '', known);
+        const hint = near === undefined ? '' : `did you mean ${show(near)}? `;
+        const message = `unknown classifier ${show(one.classify)} (${hint}${expected})`;
         return { path: `downstreams.${one.name}.classify`, message, found: one.classify, expected };
       });
+    const names = [...plan.downstreams.values()].flatMap(({ name, classify = name }) => [name, classify]);
+    for (const key of Object.keys(this.#options.classify ?? {})) {
+      // Another name may be one that is registered later; one that only its spelling tells apart is not.
+      const near = names.find((name) => name !== key && fold(name) === fold(key));
+      if (names.includes(key) || near === undefined) continue;
+      const message = `no downstream asks for it (did you mean ${show(near)}?)`;
+      problems.push({ path: `classify.${key}`, message, found: key, expected: near });
+    }
     if (problems.length > 0) throw new PolicyError(problems);
   }
 

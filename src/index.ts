@@ -50,6 +50,7 @@ export {
 } from './dispatcher.ts';
 export { type Explanation, explain } from './explain.ts';
 export { awsPartial, graphql, jsonBody, mcpToolResult } from './feedback/classifiers.ts';
+export type { CodeOutcome } from './feedback/code-rows.ts';
 export type { DownstreamPolicyInput, Policy, PolicyInput, QuotaInput } from './policy/input.ts';
 export { loadPolicy } from './policy/load.ts';
 export type { TelemetryOptions } from './telemetry/telemetry.ts';

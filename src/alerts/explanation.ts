@@ -63,7 +63,7 @@ function cause({ action }: AlertFacts): string {
     case 'cooldown':
       // What is exhausted has no steps.
       return action.step === undefined
-        ? '; the server named no time, this is our own cooldown'
+        ? '; the server named no reset, this is our own choice'
         : `; the server named no time, this is step ${action.step} of our own cooldown`;
     case 'operator':
       return ', as an operator asked';

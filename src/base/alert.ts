@@ -33,17 +33,17 @@ export interface WindowCount {
 
 /** What the answer itself said, in numbers only: no URL, header text, argument or body. */
 export interface ServerWord {
-  readonly status?: number;
-  readonly retryAfterMs?: number;
+  readonly status?: number | undefined;
+  readonly retryAfterMs?: number | undefined;
   /** Where the time was read, e.g. `retry-after`. */
-  readonly readFrom?: string;
+  readonly readFrom?: string | undefined;
   /** The provider's own name for what happened, where it is one that we know: `ThrottlingException`. */
-  readonly code?: string;
+  readonly code?: string | undefined;
   /** The server said longer than `maxHold`. */
-  readonly capped?: boolean;
-  readonly limit?: number;
-  readonly remaining?: number;
-  readonly resetMs?: number;
+  readonly capped?: boolean | undefined;
+  readonly limit?: number | undefined;
+  readonly remaining?: number | undefined;
+  readonly resetMs?: number | undefined;
 }
 
 /** A change of the policy, ready to paste: the value at `path` in the place of what is there. `from` is null where nothing is. */

@@ -20,14 +20,14 @@ export interface CounterEvidence {
   /** Which declared quota it is about: an index into `Evidence.quotas`; absent for a limit that nobody declared. */
   readonly quota?: number;
   readonly unit: string;
-  readonly limit?: number;
-  readonly remaining?: number;
-  readonly resetMs?: number;
-  readonly windowMs?: number;
+  readonly limit?: number | undefined;
+  readonly remaining?: number | undefined;
+  readonly resetMs?: number | undefined;
+  readonly windowMs?: number | undefined;
   /** That this is the window of its limit was told, or has been seen: it has begun anew in time. */
   readonly isWindowSeen?: boolean;
   /** The server's own name of it. */
-  readonly policy?: string;
+  readonly policy?: string | undefined;
   /** Milliseconds since it was heard; 0 for the answer that the alert is about. */
   readonly ageMs: number;
   /** What of it is known to be used, whoever used it, in permits. */

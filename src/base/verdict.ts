@@ -4,24 +4,24 @@ import type { Outcome } from './words.ts';
 /** What a server says of one of its limits: of how much it counts, what is left of it, and for how long. */
 export interface QuotaReading {
   /** Permits per window. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Permits left, 0 or more. */
-  readonly remaining?: number;
+  readonly remaining?: number | undefined;
   /** Milliseconds from the answer until the window starts afresh, 0 or more. */
-  readonly resetMs?: number;
-  readonly windowMs?: number;
+  readonly resetMs?: number | undefined;
+  readonly windowMs?: number | undefined;
   /** What it counts: `requests` where the server names no other unit. */
-  readonly unit?: string;
+  readonly unit?: string | undefined;
   /** The server's own name of the limit. */
-  readonly policy?: string;
+  readonly policy?: string | undefined;
 }
 
 /** A call's outcome as `feedback/` reads it. `server.retryAfterMs` is the server's own word, uncapped. */
 export interface Verdict {
   readonly outcome: Outcome;
-  readonly server?: ServerWord;
+  readonly server?: ServerWord | undefined;
   /** What the answer said of the server's limits, whatever the outcome. Never empty. */
-  readonly quotas?: readonly QuotaReading[];
+  readonly quotas?: readonly QuotaReading[] | undefined;
 }
 
 /**

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { PolicyError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
+import { READY_MADE } from '../feedback/classifiers.ts';
 import { describePolicy } from '../policy/describe.ts';
 import type { Environment } from '../policy/environment.ts';
 import type { Policy } from '../policy/input.ts';
@@ -98,9 +99,19 @@ async function check(args: readonly string[], io: Io): Promise<number> {
     sentence,
     ...warnings.map((warning) => `  warning: ${warning}`),
   ]);
+  for (const { name, classify } of plan.downstreams.values()) {
+    if (classify !== undefined && !Object.hasOwn(READY_MADE, classify)) lines.push(passedClassifier(name, classify));
+  }
   const count = plan.downstreams.size === 1 ? '1 downstream' : `${plan.downstreams.size} downstreams`;
   io.out(`${[...lines, `${file}: ${count}, no problems (policy ${plan.hash})`].join('\n')}\n`);
   return 0;
+}
+
+/** What a policy asks for that only the program can give. */
+function passedClassifier(downstream: string, classify: string): string {
+  const near = nearest(classify, Object.keys(READY_MADE));
+  const meant = near === undefined ? '' : ` (or is the ready-made ${near} meant?)`;
+  return `  warning: ${downstream}: the program has to pass a classifier "${classify}" to createDispatcher${meant}`;
 }
 
 async function types(args: readonly string[], io: Io): Promise<number> {

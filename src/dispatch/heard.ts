@@ -3,9 +3,11 @@ import type { QuotaReading } from '../base/verdict.ts';
 import { type Outcome, REQUESTS } from '../base/words.ts';
 import { countedAt } from '../model/counted.ts';
 import type { Gate } from '../model/gate.ts';
-import type { HoldNews } from './hold-news.ts';
+import { defined, type HoldNews } from './hold-news.ts';
 import type { LanePorts } from './ports.ts';
 import { Witness, type WitnessHost } from './witness.ts';
+
+const SAME_RESET_MS = 60_000;
 
 /** What hearing needs of its lane. */
 export interface HeardHost extends WitnessHost {
@@ -13,6 +15,7 @@ export interface HeardHost extends WitnessHost {
   readonly gate: Gate;
   readonly ports: LanePorts;
   readonly news: HoldNews;
+  readonly isPaused: (now: number) => boolean;
   /** The outlook of the waiters has worsened. */
   readonly held: () => void;
 }
@@ -27,6 +30,8 @@ export interface AnsweredCall {
 const REFUSALS: ReadonlySet<Outcome> = new Set(['throttled', 'overloaded', 'exhausted']);
 /** Counts what runs, not what starts. */
 const CONCURRENCY = 'concurrent-requests';
+/** The limit of one endpoint says nothing of the calls to others. */
+const OF_ONE_ENDPOINT = /(?:^|-)endpoint(?:$|-)/;
 
 /**
  * What a lane has heard of the server's own counters. They only ever lower what it starts before their
@@ -36,6 +41,7 @@ const CONCURRENCY = 'concurrent-requests';
 export class Heard {
   last: HeardSnapshot | undefined;
   readonly witness: Witness;
+  #toldUntil = 0;
   readonly #host: HeardHost;
 
   constructor(host: HeardHost) {
@@ -55,8 +61,9 @@ export class Heard {
     const tookMs = call === undefined ? 0 : now - call.startedAt;
     let isLower = false;
     for (const reading of quotas) {
-      const { unit = REQUESTS, remaining, resetMs } = reading;
-      if (remaining === undefined || resetMs === undefined || resetMs <= 0 || unit === CONCURRENCY) continue;
+      const { unit = REQUESTS, remaining, resetMs, policy = '' } = reading;
+      if (remaining === undefined || resetMs === undefined || resetMs <= 0) continue;
+      if (unit === CONCURRENCY || OF_ONE_ENDPOINT.test(policy)) continue;
       for (const { unseenMs, agoMs } of countedAt(tookMs)) {
         if (resetMs <= agoMs) continue;
         const starts = Math.min(startsSince, gate.ledger.starts(unseenMs, now));
@@ -65,7 +72,8 @@ export class Heard {
       }
     }
     if (!isLower) return;
-    this.#holdIfSpent(now);
+    const spent = quotas.find(({ unit = REQUESTS, remaining = 1 }) => unit === REQUESTS && remaining < 1);
+    if (this.#holdIfSpent(now) && spent !== undefined && this.#host.isPaused(now)) this.#tellOfPause(spent, now);
     this.#host.held();
   }
 
@@ -75,6 +83,19 @@ export class Heard {
     void Promise.resolve().then(() => {
       if (this.#holdIfSpent(this.#host.ports.clock.now())) this.#host.held();
     });
+  }
+
+  /** The server itself says that nothing is left: new work is refused from now on, and no 429 will say why. */
+  #tellOfPause({ limit, remaining }: QuotaReading, now: number): void {
+    const { gate, ports } = this.#host;
+    const until = gate.heldUntil;
+    // A reset that is told by the second comes a little later with every answer.
+    const isTold = until < this.#toldUntil + SAME_RESET_MS;
+    this.#toldUntil = Math.max(this.#toldUntil, until);
+    if (isTold) return;
+    const server = defined({ limit, remaining, resetMs: until - now });
+    const action = { kind: 'pause', cause: 'quota-reset', until: ports.clock.wallNow() + (until - now) } as const;
+    this.witness.raise('QuotaExhausted', server, action);
   }
 
   /** Where nothing is left by the server's count, the lane is held until the count starts afresh; true if that is news. */

@@ -1,4 +1,4 @@
-import type { AlertName, ServerWord } from '../base/alert.ts';
+import type { AlertFacts, AlertName, ServerWord } from '../base/alert.ts';
 import type { BunchEvidence, Evidence } from '../base/evidence.ts';
 import type { QuotaReading } from '../base/verdict.ts';
 import { REQUESTS } from '../base/words.ts';
@@ -16,6 +16,8 @@ const HINT_SLACK_MS = 500;
 const SAME_ANSWER_MS = 5;
 /** In a storm of refusals the past is looked through once. */
 const SAME_PAST_MS = 1_000;
+
+const NO_ACTION: AlertFacts['action'] = { kind: 'none' };
 
 /** What a witness needs of its lane. */
 export interface WitnessHost extends RaiseHost {
@@ -117,7 +119,7 @@ export class Witness {
     const { quota } = sign;
     if (sign.kind === 'limit') {
       if (sign.isDeclared) spoken.limitIsDeclared(this, quota.text);
-      else if (spoken.limit(this, quota.text, sign.limit, now)) this.#raise('QuotaDrift', { limit: sign.limit });
+      else if (spoken.limit(this, quota.text, sign.limit, now)) this.raise('QuotaDrift', { limit: sign.limit });
       return;
     }
     const { evidence } = sign;
@@ -127,10 +129,16 @@ export class Witness {
     const server = defined({ limit, remaining });
     const all = this.evidence(server);
     const counters = all.counters.map((counter) => (counter.quota === evidence.quota ? evidence : counter));
-    this.#raise('OtherConsumer', server, { ...all, counters });
+    this.raise('OtherConsumer', server, NO_ACTION, { ...all, counters });
   }
 
-  #raise(name: AlertName, server: ServerWord, evidence = this.evidence(server)): void {
+  /** Raises an alert that rests on what answers said of the server's limits, and on no refusal. */
+  raise(
+    name: AlertName,
+    server: ServerWord,
+    action: AlertFacts['action'] = NO_ACTION,
+    evidence = this.evidence(server),
+  ): void {
     const { ports, tally } = this.#host;
     const incident = {
       id: ports.nextIncidentId(),
@@ -141,6 +149,6 @@ export class Witness {
       refusedBefore: tally.refusals,
     };
     const culprit = { tool: undefined, runId: undefined, trace: undefined };
-    raiseAlert(this.#host, name, incident, 0, { server, culprit, action: { kind: 'none' }, evidence });
+    raiseAlert(this.#host, name, incident, 0, { server, culprit, action, evidence });
   }
 }

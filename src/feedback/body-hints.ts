@@ -52,6 +52,8 @@ export interface BodyContext {
   readonly headers: HeaderReader | undefined;
   /** The wait that the headers name. */
   readonly headerMs: number | undefined;
+  /** Waits of headers, the overruled among them: what repeats one of these is a copy, and no word of its own. */
+  readonly copied: readonly number[];
 }
 
 /** The longest of the waits that the candidates name. */
@@ -59,7 +61,8 @@ export function longestOf(candidates: readonly Candidate[], context: BodyContext
   let best: FoundHint | undefined;
   for (const candidate of candidates) {
     const ms = waitOf(candidate, context);
-    if (ms !== undefined && (best === undefined || ms > best.retryAfterMs)) {
+    if (ms === undefined || context.copied.includes(ms)) continue;
+    if (best === undefined || ms > best.retryAfterMs) {
       best = { retryAfterMs: ms, readFrom: candidate.key };
     }
   }
@@ -68,6 +71,8 @@ export function longestOf(candidates: readonly Candidate[], context: BodyContext
 
 function waitOf({ key, value, node }: Candidate, context: BodyContext): number | undefined {
   if (key === 'throttleStatus') return refillOf(node);
+  // LangChain has read the same headers, against the local clock.
+  if (context.headerMs !== undefined && typeof property(node, 'rateLimitType') === 'string') return undefined;
   const unit = UNITS[fold(key)];
   if (fold(key) === 'seconds' && typeof property(node, FLOOD) !== 'string') return undefined;
   if (unit === 'span')

@@ -5,24 +5,24 @@ import { type Evidence, gather } from './evidence.ts';
 import { asNumber, isPlain, itemsOf, jsonOf, property } from './fields.ts';
 import { matchCode } from './match.ts';
 import { readProse } from './prose.ts';
-import { textsOf } from './recognise.ts';
+import { graphqlFailureIn, textsOf } from './recognise.ts';
 
 const MOST_RECORDS = 500;
 
 /**
  * Reads GraphQL results without a response around them, as `fn` returns them when it returns the parsed
- * body: `{ data, errors }`, `{ data, error: { graphQLErrors } }`, or the list of errors itself. A known
+ * body: `{ data, errors }`, `{ data, error: { graphQLErrors } }` and the like. A known
  * code in any error is a refusal, even beside partial data. By name: `classify: graphql`.
  *
  * @example
  * createDispatcher({ downstreams: { shop: { quota: '2/second', classify: 'shop' } } }, { classify: { shop: graphql() } });
  */
 export function graphql(): Classifier {
-  return ({ value, thrown }) => {
+  return ({ value: returned, thrown }) => {
     if (thrown) return undefined;
-    const error = property(value, 'error');
-    const places = [property(value, 'errors'), property(error, 'graphQLErrors'), property(error, 'errors')];
-    const seeds = places.filter((place) => typeof place === 'object' && place !== null);
+    const value = parsed(returned);
+    const errors = property(value, 'errors');
+    const seeds = graphqlFailureIn(value) ?? (isPlain(errors) ? [errors] : []);
     return seeds.length === 0 ? undefined : fromCodes(gather(...seeds));
   };
 }
@@ -35,7 +35,9 @@ export function graphql(): Classifier {
  * createDispatcher({ downstreams: { notes: { quota: '3/second', classify: 'mcpToolResult' } } });
  */
 export function mcpToolResult(): Classifier {
-  return ({ value, thrown }) => {
+  return ({ value: returned, thrown }) => {
+    const answer = parsed(returned);
+    const value = property(answer, 'jsonrpc') === '2.0' ? property(answer, 'result') : answer;
     if (thrown || property(value, 'isError') !== true) return undefined;
     for (const text of textsOf(value)) {
       if (jsonOf(text) !== undefined) continue;
@@ -65,8 +67,9 @@ const RECORDS: readonly (readonly [list: string, code: string])[] = [
  * createDispatcher({ downstreams: { table: { quota: '1000/second', classify: 'awsPartial' } } });
  */
 export function awsPartial(): Classifier {
-  return ({ value, thrown }) => {
+  return ({ value: returned, thrown }) => {
     if (thrown) return undefined;
+    const value = parsed(returned);
     const leftOver = LEFT_OVER.find((name) => isFilled(property(value, name)));
     if (leftOver !== undefined) return { outcome: 'throttled', server: { code: leftOver } };
     for (const [list, field] of RECORDS) {
@@ -78,6 +81,11 @@ export function awsPartial(): Classifier {
     }
     return undefined;
   };
+}
+
+/** What `fn` has returned, parsed where it has returned JSON as text. */
+function parsed(returned: unknown): unknown {
+  return typeof returned === 'string' ? jsonOf(returned) : returned;
 }
 
 function isFilled(value: unknown): boolean {

@@ -18,7 +18,10 @@ export const PROVIDER_CODES: readonly ProviderCode[] = [
       ...['throttled', 'throttling', 'throttled_error', 'throttling_error', 'throttled_request', 'request_throttled'],
     ],
     overloaded: ['overloaded', 'overloaded_error', 'service_overloaded', 'server_overloaded', 'engine_overloaded'],
-    exhausted: ['quota_exhausted', 'insufficient_quota', 'daily_limit_exceeded', 'monthly_limit_exceeded'],
+    exhausted: [
+      ...['quota_exhausted', 'insufficient_quota', 'daily_limit_exceeded', 'monthly_limit_exceeded'],
+      ...['daily_quota_exceeded', 'monthly_quota_exceeded'],
+    ],
   }),
   ...codesOf('AWS', 'AWS SDK for JavaScript v3, list of throttling errors; service API references', AWS, {
     throttled: [

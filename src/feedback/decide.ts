@@ -5,7 +5,7 @@ import { longestOf } from './body-hints.ts';
 import type { ProviderCode } from './code-rows.ts';
 import { type Evidence, gather } from './evidence.ts';
 import type { HeaderReader } from './headers.ts';
-import { type FoundHint, readHint, readWait } from './hint.ts';
+import { type FoundHint, headerWaits, readHint, readWait } from './hint.ts';
 import { matchCode } from './match.ts';
 import { readQuotas } from './quota-headers.ts';
 
@@ -63,6 +63,13 @@ export function quotasOf(readers: readonly HeaderReader[], how: Instant): readon
   return NO_QUOTAS;
 }
 
+/** A refusal that names no wait, with that of the answer around it. */
+export function timed(refusal: Verdict, around: Evidence, how: Recognition): Verdict {
+  if (refusal.server?.retryAfterMs !== undefined) return refusal;
+  const hint = hintOf(around, how);
+  return hint === undefined ? refusal : { ...refusal, server: { ...refusal.server, ...hint } };
+}
+
 /** Whether the downstream said no. */
 export function isRefusal({ outcome }: Verdict): boolean {
   return outcome === 'throttled' || outcome === 'overloaded' || outcome === 'exhausted';
@@ -81,7 +88,21 @@ export function completed(said: Verdict, shape: Verdict, value: object, how: Rec
   const own = said.server ?? {};
   const hint = own.retryAfterMs !== undefined || retryAfterMs === undefined ? {} : { retryAfterMs, readFrom };
   const server = { ...rest, ...hint, ...own } as ServerWord;
-  return { ...said, ...(Object.keys(server).length === 0 ? {} : { server }), ...more };
+  return withReset({ ...said, ...(Object.keys(server).length === 0 ? {} : { server }), ...more });
+}
+
+/**
+ * A refusal without a wait, held until the reset of what it says is used up: as of headers, so of the
+ * numbers that a classifier hands over.
+ */
+export function withReset(said: Verdict): Verdict {
+  const { server = {}, quotas = [] } = said;
+  if (!isRefusal(said) || server.retryAfterMs !== undefined) return said;
+  const spent = [server, ...quotas].filter(({ remaining = 1 }) => remaining < 1);
+  const retryAfterMs = Math.max(-1, ...spent.map(({ resetMs = -1 }) => resetMs));
+  if (!(retryAfterMs >= 0)) return said;
+  const word = { ...limitOf(said.outcome, quotas), ...server, retryAfterMs: Math.ceil(retryAfterMs) };
+  return { ...said, server: { readFrom: 'the reset of what is used up', ...word } };
 }
 
 function wordOf(outcome: Outcome, evidence: Evidence, how: Recognition): ServerWord {
@@ -126,8 +147,9 @@ function hintOf({ readers, candidates }: Evidence, how: Recognition): FoundHint 
   let best: FoundHint | undefined;
   for (const read of readers) best = later(best, readHint(read, how));
   if (candidates.length === 0) return best;
+  const copied = readers.flatMap((read) => headerWaits(read, how));
   const { wallNow } = how;
-  return later(best, longestOf(candidates, { wallNow, headers: readers[0], headerMs: best?.retryAfterMs }));
+  return later(best, longestOf(candidates, { wallNow, headers: readers[0], headerMs: best?.retryAfterMs, copied }));
 }
 
 function later(a: FoundHint | undefined, b: FoundHint | undefined): FoundHint | undefined {

@@ -3,14 +3,14 @@ import type { Diagnosis, Evidence, Finding, Wish } from '../base/evidence.ts';
 import { quotaText } from '../base/quota-text.ts';
 import { REQUESTS } from '../base/words.ts';
 import { hiddenWindow } from './hidden-window.ts';
-import { limitChanged, otherConsumer, policyTooWide, restart } from './hypotheses.ts';
+import { type Case, caseOf, limitChanged, otherConsumer, policyTooWide, restart } from './hypotheses.ts';
 
 /** One way in which a model of a quota can be wrong. */
 export interface Rule {
   readonly hypothesis: Finding['hypothesis'];
   /** The evidence that it takes. */
   readonly when: string;
-  readonly find: (facts: AlertFacts, evidence: Evidence) => Finding | undefined;
+  readonly find: (all: Case) => Finding | undefined;
 }
 
 /** In the order of the alert's word: what rests on the server's own numbers first, what is only possible last. */
@@ -18,7 +18,7 @@ export const RULES: readonly Rule[] = [
   {
     hypothesis: 'limit-changed',
     when: 'A header names a limit below the declared one, for the same unit and window.',
-    find: (_, evidence) => limitChanged(evidence, true),
+    find: (all) => limitChanged(all, true),
   },
   {
     hypothesis: 'other-consumer',
@@ -38,7 +38,7 @@ export const RULES: readonly Rule[] = [
   {
     hypothesis: 'limit-changed',
     when: 'A header names a limit above the declared one, its window was told or has been seen to begin anew, and nothing else explains the refusal.',
-    find: (_, evidence) => limitChanged(evidence, false),
+    find: (all) => limitChanged(all, false),
   },
   {
     hypothesis: 'restart',
@@ -61,9 +61,10 @@ export function diagnose(facts: AlertFacts): Diagnosis {
 }
 
 function findingsOf(facts: AlertFacts, evidence: Evidence): Finding[] {
-  if (facts.name === 'QuotaDrift') return found([limitChanged(evidence, true) ?? limitChanged(evidence, false)]);
-  if (facts.name === 'OtherConsumer') return found([otherConsumer(facts, evidence)]);
-  const findings = found(RULES.map(({ find }) => find(facts, evidence)));
+  const all = caseOf(facts, evidence);
+  if (facts.name === 'QuotaDrift') return found([limitChanged(all, true) ?? limitChanged(all, false)]);
+  if (facts.name === 'OtherConsumer') return found([otherConsumer(all)]);
+  const findings = found(RULES.filter((rule) => isAbout(facts, rule)).map(({ find }) => find(all)));
   // What is only possible says nothing once something is known.
   const [first] = findings;
   if (first === undefined) return [{ hypothesis: 'unknown', isCounted: evidence.counters.some(isCounted) }];
@@ -75,6 +76,11 @@ function rests(finding: Finding): boolean {
   if (finding.hypothesis === 'limit-changed' || finding.hypothesis === 'other-consumer') return true;
   if (finding.hypothesis === 'restart') return finding.before !== undefined;
   return finding.hypothesis === 'hidden-window' && (finding.left !== undefined || finding.undeclared !== undefined);
+}
+
+/** Where a counter alone says that all is used up, nobody was refused: what only a refusal shows is not known. */
+function isAbout({ name, incident }: AlertFacts, { hypothesis }: Rule): boolean {
+  return name !== 'QuotaExhausted' || incident.throttles > 0 || hypothesis !== 'hidden-window';
 }
 
 function isCounted({ quota, used }: Evidence['counters'][number]): boolean {

@@ -1,10 +1,11 @@
 import { isAdmissionError } from '../base/errors.ts';
-import { type Candidate, isHintKey } from './body-hints.ts';
+import type { Candidate } from './body-hints.ts';
 import type { ProviderCode } from './code-rows.ts';
-import { asStatus, isList, isOwn, isPlain, itemsOf, jsonOf, property } from './fields.ts';
+import { asStatus, isList, isOwn, isPlain, itemsOf, jsonOf, property, quotedJsonOf } from './fields.ts';
 import { asBytes, readDetail, readStatusDetails } from './grpc-details.ts';
 import { type HeaderReader, headerReader } from './headers.ts';
 import { CODE_FIELDS, matchCode } from './match.ts';
+import { ASKED, isHint, isOwnHint, RATE_LIMITS, type Role, rolesOf } from './roles.ts';
 
 /** Everything that one answer of a downstream says, wherever in the value it stands; outermost first. */
 export interface Evidence {
@@ -27,91 +28,10 @@ const MOST_DEPTH = 8;
 const MOST_ITEMS = 20;
 const MOST_KEYS = 100;
 
-type Role = 'status' | 'headers' | 'response' | 'part' | 'body' | 'text' | 'error' | 'cause';
+/** What reads, or is, the body of a fetch `Response`. */
+const READERS: ReadonlySet<string> = new Set(['body', 'data', 'json', 'text']);
 
-/** What properties hold, by name. Fields of codes and of waits are known elsewhere. */
-const ROLES: Readonly<Record<Role, readonly string[]>> = {
-  status: [
-    'status',
-    'statusCode',
-    ':status',
-    'httpStatusCode',
-    'code',
-    'error_code',
-    'status_code',
-    'httpStatus',
-    'networkStatusCode',
-  ],
-  headers: ['headers', 'responseHeaders', 'header', 'metadata', 'rawHeaders'],
-  /** Objects of any class that belong to the answer. */
-  response: ['response', '$response', 'rawResponse', 'networkError', 'meta'],
-  part: ['error', 'raw', '$metadata', '$retryable'],
-  /** JSON, already parsed; anything of another class here is a stream, bytes or a client's own affair. */
-  body: [
-    ...['data', 'body', 'details', 'errorDetails', 'statusDetails', 'error_details', 'errorInfo', 'errorInfoMetadata'],
-    ...['result', 'payload', 'extensions', 'cost', 'http', 'parameters', 'response_metadata', 'innererror', 'reason'],
-    ...[
-      'graphQLErrors',
-      'json',
-      'fault',
-      'detail',
-      'error_data',
-      'additional_data',
-      'info',
-      'shape',
-      'rate',
-      'violations',
-    ],
-    ...[
-      'Error',
-      'CancellationReasons',
-      'debug',
-      'sys',
-      '_meta',
-      'output',
-      'metadata',
-      'quotaErrorDetails',
-      'quota_error_details',
-    ],
-  ],
-  /** JSON, not yet parsed. */
-  text: [
-    'message',
-    'body',
-    'data',
-    'text',
-    'responseBody',
-    'bodyAsText',
-    'responseText',
-    'response',
-    'error',
-    'details',
-  ],
-  /** Plain: more of the same answer. An error: one that is wrapped. */
-  error: ['errors', 'original', 'originalError', 'inner', 'innerError', 'source', 'suppressed'],
-  cause: ['lastError', 'cause', 'jse_cause'],
-};
-
-const RATE_LIMITS = ['rateLimit', 'rate_limit'];
-
-/** Names that instances are asked for: theirs may be inherited, or getters, or not enumerable. */
-const HINTS = [
-  'retryAfter',
-  'retryAfterMs',
-  'retryAfterSeconds',
-  'retryAfterInMs',
-  'retryAfterInMilliseconds',
-  'retryDelay',
-];
-const ASKED = [
-  ...new Set([...Object.values(ROLES).flat(), ...CODE_FIELDS, ...HINTS, ...RATE_LIMITS, 'seconds']),
-].filter((name) => !name.includes('-'));
-
-const ROLES_OF = new Map<string, ReadonlySet<Role>>();
-for (const role of Object.keys(ROLES) as Role[]) {
-  for (const name of ROLES[role]) ROLES_OF.set(name, new Set([...(ROLES_OF.get(name) ?? []), role]));
-}
-const NO_ROLES: ReadonlySet<Role> = new Set();
+const QUOTED: ReadonlySet<unknown> = new Set([429, 503, 529]);
 
 interface Visit {
   readonly node: object;
@@ -169,13 +89,13 @@ class Walk {
     const { node } = visit;
     const isBody = isPlain(node);
     // The body of a fetch Response is its caller's: some make a stream, or warn, when they are asked for it.
-    // What a client has put onto a Response as `data` it has parsed.
+    // What a client has put onto a Response, as `data` say, it has parsed.
     const isFetch = !isBody && typeof property(node, 'bodyUsed') === 'boolean';
-    for (const key of isBody ? keysOf(node) : ASKED) {
-      if (isFetch && (key === 'body' || (key === 'data' && !isOwn(node, key)))) continue;
+    for (const key of isBody ? keysOf(node) : [...ASKED, ...ownKeysOf(node)]) {
+      if (isFetch && READERS.has(key) && (key === 'body' || !isOwn(node, key))) continue;
       const value = property(node, key);
       if (value === undefined || value === null || typeof value === 'function') continue;
-      const roles = ROLES_OF.get(key) ?? NO_ROLES;
+      const roles = rolesOf(key);
       if (typeof value === 'object') this.#object(key, value, roles, visit);
       else this.#scalar(key, value, roles, visit);
     }
@@ -192,7 +112,7 @@ class Walk {
     }
     if (isHint(key)) this.evidence.candidates.push({ key, value, node });
     if (typeof value !== 'string' || !roles.has('text')) return;
-    const json = jsonOf(value);
+    const json = jsonOf(value) ?? (key === 'message' && hasRefused(node) ? quotedJsonOf(value) : undefined);
     if (json !== undefined) this.#push(json, depth + 1, false);
   }
 
@@ -207,12 +127,12 @@ class Walk {
     const { evidence } = this;
     if (roles.has('headers')) this.#headers(key, value, depth);
     if (isHint(key)) evidence.candidates.push({ key, value, node });
-    if (RATE_LIMITS.includes(key)) this.#rateLimit(value);
+    if (RATE_LIMITS.has(key)) this.#rateLimit(value);
     if (key === 'throttleStatus') evidence.candidates.push({ key, value, node });
     if (key === '$retryable' && property(value, 'throttling') === true) this.#named('$retryable', 'throttling', node);
     if (roles.has('cause')) this.#wrap(value);
     else if (roles.has('error') && isErrorLike(value)) this.#wrap(value);
-    else if (roles.has('response')) this.#push(value, depth + 1, false);
+    else if (roles.has('response') || isResponse(value)) this.#push(value, depth + 1, false);
     // A wrapper's own answer to its caller, not the downstream's: its headers are no evidence of one.
     else if (key === 'output') this.#push(value, depth + 2, false);
     else if (roles.has('part') && !ArrayBuffer.isView(value)) this.#push(value, depth + 1, false);
@@ -260,11 +180,23 @@ class Walk {
   }
 }
 
-function isHint(key: string): boolean {
-  return /^(?:retry|backoff|seconds$|penstock)/i.test(key) && isHintKey(key);
+/** What an instance says under names of its own: waits, and the response that it came from. */
+function ownKeysOf(node: object): readonly string[] {
+  return keysOf(node).filter((key) => isOwnHint(key) || isResponse(property(node, key)));
 }
 
-function isErrorLike(value: object): boolean {
+/** Whether a value is a fetch `Response`, of any library. */
+function isResponse(value: unknown): boolean {
+  return typeof property(value, 'bodyUsed') === 'boolean' && typeof property(value, 'status') === 'number';
+}
+
+/** Only of an answer that was a refusal anyway is it read what a client quotes behind words of its own. */
+function hasRefused(node: object): boolean {
+  return ['status', 'statusCode', 'code'].some((key) => QUOTED.has(property(node, key)));
+}
+
+/** Whether a value is an error by its shape, and no data. */
+export function isErrorLike(value: object): boolean {
   return !isPlain(value) && typeof property(value, 'message') === 'string';
 }
 

@@ -82,6 +82,12 @@ export function jsonOf(text: string): object | undefined {
   }
 }
 
+/** The JSON document that a text ends with, behind words: `429 {"error":{...}}`. */
+export function quotedJsonOf(text: string): object | undefined {
+  const start = text.length > LONGEST_JSON ? -1 : text.search(/\{\s*"|\[\s*\{\s*"/);
+  return start > 0 ? jsonOf(text.slice(start)) : undefined;
+}
+
 /** An HTTP status, as a number or as the three digits that some clients keep. */
 export function asStatus(value: unknown): number | undefined {
   if (typeof value === 'number') return value >= 100 && value <= 599 ? value : undefined;

@@ -1,4 +1,4 @@
-import { shortened } from './fields.ts';
+import { property, shortened } from './fields.ts';
 
 /** Reads one header by its lower-case name; several values joined with ', '. */
 export interface HeaderReader {
@@ -31,15 +31,18 @@ export function isHeaderContainer(value: unknown): value is object {
 export function headerReader(container: unknown): HeaderReader | undefined {
   if (!isHeaderContainer(container) || ArrayBuffer.isView(container)) return undefined;
   const get = methodOf(container, 'get');
+  // What an object has as keys of its own it need not be asked for.
+  const isOwn = hasOwnNames(container);
+  const asking = isOwn ? undefined : get;
   let index: ReadonlyMap<string, string> | 'folded' | undefined;
   const indexed = (name: string): string | undefined => {
-    index ??= (get === undefined || hasOwnNames(container)) && isFolded(container) ? 'folded' : indexOf(container);
+    index ??= asking === undefined && isFolded(container) ? 'folded' : indexOf(container);
     return index === 'folded' ? ownText(container, name) : index.get(name);
   };
-  const read = isExact(container, get)
-    ? (name: string): string | undefined => asked(container, get, name) ?? indexed(name)
+  const read = isExact(container, asking)
+    ? (name: string): string | undefined => asked(container, asking, name) ?? indexed(name)
     : indexed;
-  (read as { matching?: HeaderReader['matching'] }).matching = (pattern) => matching(container, get, pattern);
+  (read as { matching?: HeaderReader['matching'] }).matching = (pattern) => matching(container, get, isOwn, pattern);
   return read;
 }
 
@@ -47,14 +50,18 @@ type Method = (...args: unknown[]) => unknown;
 
 /** Whether `get` is to be asked first: that of a Map knows one casing, and own keys are quicker to look up. */
 function isExact(container: object, get: Method | undefined): get is Method {
-  if (get === undefined || hasOwnNames(container)) return false;
-  return typeof attempt(() => Reflect.get(container, 'size')) !== 'number';
+  if (get === undefined) return false;
+  return typeof property(container, 'size') !== 'number';
 }
 
 /** Whether headers are the object's own keys, as in a plain object and in the class of axios. */
 function hasOwnNames(container: object): boolean {
   if (isList(container)) return false;
-  for (const key of attempt(() => Object.keys(container)) ?? []) if (key.includes('-')) return true;
+  try {
+    for (const key of Object.keys(container)) if (key.includes('-')) return true;
+  } catch {
+    // A proxy that does not tell has none.
+  }
   return false;
 }
 
@@ -74,29 +81,33 @@ function hush(value: object): void {
   if (methodOf(value, 'then') !== undefined) Promise.resolve(value).then(undefined, () => undefined);
 }
 
-function matching(container: object, get: Method | undefined, pattern: RegExp): readonly string[] | undefined {
+function matching(
+  container: object,
+  get: Method | undefined,
+  isOwn: boolean,
+  pattern: RegExp,
+): readonly string[] | undefined {
   let found: string[] | undefined;
-  eachName(container, get, (name) => {
+  eachName(container, isOwn ? undefined : get, (name) => {
     if (name.length > LONGEST_NAME || !pattern.test(name)) return;
     const lower = name.toLowerCase();
     if (found === undefined) found = [lower];
     else if (found.length < MOST_MATCHING && !found.includes(lower)) found.push(lower);
   });
   if (found !== undefined) return found;
-  return get !== undefined && !isListed(container) ? undefined : NO_NAMES;
+  return get !== undefined && !isOwn && !isListed(container) ? undefined : NO_NAMES;
 }
 
 const NO_NAMES: readonly string[] = [];
 
 /** Whether the container tells what it holds; an object with a `get` and nothing else may hide all of it. */
 function isListed(container: object): boolean {
-  if (isList(container) || hasOwnNames(container)) return true;
+  if (isList(container)) return true;
   return methodOf(container, 'keys') !== undefined || iteratesEntries(container);
 }
 
 function eachName(container: object, get: Method | undefined, tell: (name: string) => void): void {
-  const keys =
-    get === undefined || isList(container) || hasOwnNames(container) ? undefined : methodOf(container, 'keys');
+  const keys = get === undefined || isList(container) ? undefined : methodOf(container, 'keys');
   if (keys === undefined) {
     if (iteratesEntries(container)) eachEntry(container, tell);
     else for (const key of attempt(() => Object.keys(container)) ?? []) tell(key);
@@ -213,7 +224,7 @@ function isList(value: unknown): value is unknown[] {
 
 function methodOf(container: object, name: string | symbol): Method | undefined {
   try {
-    const found: unknown = Reflect.get(container, name);
+    const found = (container as Record<string | symbol, unknown>)[name];
     return typeof found === 'function' ? (found as Method) : undefined;
   } catch {
     return undefined;

@@ -2,7 +2,7 @@ import type { AlertFacts } from '../base/alert.ts';
 import type { BunchEvidence, CounterEvidence, Evidence, Finding } from '../base/evidence.ts';
 import { quotaText } from '../base/quota-text.ts';
 import { REQUESTS } from '../base/words.ts';
-import { isRecent, isUsedUp, type Matched, matched } from './hypotheses.ts';
+import { type Case, isRecent, isUsedUp, type Matched } from './hypotheses.ts';
 
 /** Starts bunch where there are more than so many times the usual pace. */
 const BUNCHED = 2;
@@ -16,10 +16,10 @@ const PLAIN_NAME = /^[\w.-]{1,32}$/;
 type Found = Extract<Finding, { hypothesis: 'hidden-window' }> | undefined;
 
 /** A limit that nobody declared: in a shorter window, in another one that headers name, or in something else. */
-export function hiddenWindow(facts: AlertFacts, evidence: Evidence): Found {
+export function hiddenWindow({ facts, evidence, counters }: Case): Found {
   const told = undeclared(evidence);
   if (told !== undefined) return told;
-  const answered = matched(evidence).filter((counter) => counter.remaining !== undefined && isTelling(counter));
+  const answered = counters.filter((counter) => counter.remaining !== undefined && isTelling(counter));
   if (answered.some(isUsedUp)) return undefined;
   const [left] = answered.filter(({ limit, declared }) => limit !== undefined && declared.unit === REQUESTS);
   const bunch = densest(facts, evidence, left !== undefined);

@@ -31,9 +31,22 @@ export function readWait(read: HeaderReader, { wallNow }: ReadingContext): Found
   return waitIn(read, hintContextOf(read, wallNow));
 }
 
+/** Milliseconds of every wait that a header made for it names, those too that a more exact one overrules. */
+export function headerWaits(read: HeaderReader, { wallNow }: ReadingContext): readonly number[] {
+  return ranked(read, hintContextOf(read, wallNow)).flatMap((found) =>
+    found === undefined ? [] : [found.retryAfterMs],
+  );
+}
+
 function waitIn(read: HeaderReader, context: HintContext): FoundHint | undefined {
+  const [exact, plain, other] = ranked(read, context);
+  return exact ?? plain ?? other;
+}
+
+/** The longest of each rank: milliseconds, `Retry-After`, its relatives. */
+function ranked(read: HeaderReader, context: HintContext): readonly (FoundHint | undefined)[] {
   const names = read.matching?.(WAIT_NAME) ?? WAIT_HEADERS.map(({ name }) => name);
-  const best: (FoundHint | undefined)[] = [];
+  const best: (FoundHint | undefined)[] = [undefined, undefined, undefined];
   for (const name of names) {
     const unitMs = unitOf(name);
     const text = unitMs === undefined ? undefined : read(name);
@@ -42,7 +55,7 @@ function waitIn(read: HeaderReader, context: HintContext): FoundHint | undefined
     const rank = unitMs === 1 ? 0 : name === RETRY_AFTER ? 1 : 2;
     best[rank] = longer(best[rank], found);
   }
-  return best[0] ?? best[1] ?? best[2];
+  return best;
 }
 
 /** What a bare number counts; `undefined` for a name that only looks like one of these. */

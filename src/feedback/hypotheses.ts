@@ -22,8 +22,20 @@ type Found<H extends Finding['hypothesis']> = Extract<Finding, { hypothesis: H }
 /** A counter of a declared quota. */
 export type Matched = CounterEvidence & { readonly declared: QuotaEvidence };
 
-/** The counters that are about a declared quota, those of the answer in question first. */
-export function matched({ counters, quotas }: Evidence): Matched[] {
+/** All that a hypothesis is judged by. */
+export interface Case {
+  readonly facts: AlertFacts;
+  readonly evidence: Evidence;
+  /** The counters that are about a declared quota, those of the answer in question first. */
+  readonly counters: readonly Matched[];
+}
+
+/** The facts of an alert with their evidence, made ready. */
+export function caseOf(facts: AlertFacts, evidence: Evidence): Case {
+  return { facts, evidence, counters: matched(evidence) };
+}
+
+function matched({ counters, quotas }: Evidence): Matched[] {
   return counters
     .flatMap((counter) => {
       const declared = counter.quota === undefined ? undefined : quotas[counter.quota];
@@ -39,8 +51,8 @@ export function isUsedUp({ limit, remaining }: CounterEvidence): boolean {
 }
 
 /** A header's limit that is not the declared one; `isLower`: which way. */
-export function limitChanged(evidence: Evidence, isLower: boolean): Found<'limit-changed'> {
-  for (const { limit: said, declared, isWindowSeen } of freshest(evidence)) {
+export function limitChanged({ counters }: Case, isLower: boolean): Found<'limit-changed'> {
+  for (const { limit: said, declared, isWindowSeen } of freshest(counters)) {
     // Whole permits: what is told with a fraction is a rate in another guise.
     const limit = said === undefined ? undefined : Math.floor(said);
     if (limit === undefined || limit === declared.limit || limit === declared.providerBurst) continue;
@@ -55,8 +67,7 @@ export function limitChanged(evidence: Evidence, isLower: boolean): Found<'limit
 }
 
 /** Of the counters of each declared quota those that were heard of last: what another one said before is over. */
-function freshest(evidence: Evidence): Matched[] {
-  const all = matched(evidence);
+function freshest(all: readonly Matched[]): Matched[] {
   return all.filter(({ declared, ageMs }) => !all.some((one) => one.declared === declared && one.ageMs < ageMs));
 }
 
@@ -67,9 +78,9 @@ function isBucketSize(limit: number, { limit: rate, providerBurst }: QuotaEviden
 }
 
 /** The server counts more than we started. */
-export function otherConsumer(facts: AlertFacts, evidence: Evidence): Found<'other-consumer'> {
+export function otherConsumer({ facts, counters }: Case): Found<'other-consumer'> {
   const isRefusal = facts.name !== 'OtherConsumer';
-  for (const counter of matched(evidence)) {
+  for (const counter of counters) {
     const { used, ours, oursAtMost, declared, spanMs = declared.windowMs, limit } = counter;
     if (used === undefined || ours === undefined || oursAtMost === undefined || limit === undefined) continue;
     if (isRefusal && !(isUsedUp(counter) && isRecent(counter))) continue;
@@ -111,7 +122,7 @@ function worth(limit: number): number {
 }
 
 /** Our own policy lets too much start in one window. */
-export function policyTooWide(_: AlertFacts, evidence: Evidence): Found<'policy-too-wide'> {
+export function policyTooWide({ evidence, counters }: Case): Found<'policy-too-wide'> {
   for (const quota of evidence.quotas) {
     const { text, taken, share, sized, burst, unit } = quota;
     const worst = burst - 1 + Math.ceil(sized - 1e-9);
@@ -121,7 +132,7 @@ export function policyTooWide(_: AlertFacts, evidence: Evidence): Found<'policy-
       (unit === REQUESTS &&
         taken - 1 >= share * NEARLY_ALL &&
         worst >= share * TOO_WIDE &&
-        isOursAlone(quota, evidence))
+        isOursAlone(quota, counters))
     ) {
       return { hypothesis: 'policy-too-wide', quota: text, taken, share, worst };
     }
@@ -130,9 +141,9 @@ export function policyTooWide(_: AlertFacts, evidence: Evidence): Found<'policy-
 }
 
 /** Nothing that the server says speaks against it. */
-function isOursAlone(quota: QuotaEvidence, evidence: Evidence): boolean {
-  const counters = matched(evidence).filter(({ declared }) => declared === quota);
+function isOursAlone(quota: QuotaEvidence, counters: readonly Matched[]): boolean {
   return counters.every((counter) => {
+    if (counter.declared !== quota) return true;
     const { used, ours, limit, ageMs } = counter;
     if (ageMs === 0 && limit !== undefined && counter.remaining !== undefined && !isUsedUp(counter)) return false;
     return used === undefined || ours === undefined || limit === undefined || used - ours < worth(limit);
@@ -140,14 +151,14 @@ function isOursAlone(quota: QuotaEvidence, evidence: Evidence): boolean {
 }
 
 /** A full bucket has met a used one: calls of the process before this one still count. */
-export function restart(facts: AlertFacts, evidence: Evidence): Found<'restart'> {
-  for (const counter of matched(evidence)) {
+export function restart({ facts, counters }: Case): Found<'restart'> {
+  for (const counter of counters) {
     const { limit } = counter;
     const before = beforeUs(counter, facts);
     if (limit !== undefined && isUsedUp(counter) && isRecent(counter) && before >= worth(limit))
       return { hypothesis: 'restart', before, limit };
   }
   const { processUpMs } = facts.observed;
-  const isCounted = matched(evidence).some(({ used, ageMs }) => used !== undefined && ageMs === 0);
+  const isCounted = counters.some(({ used, ageMs }) => used !== undefined && ageMs === 0);
   return processUpMs < facts.longestWindowMs && !isCounted ? { hypothesis: 'restart' } : undefined;
 }

@@ -1,8 +1,8 @@
 import type { ServerWord } from '../base/alert.ts';
 import type { Classifier, Judge, QuotaReading, Verdict } from '../base/verdict.ts';
 import type { Outcome } from '../base/words.ts';
-import { completed } from './decide.ts';
-import { asStatus, isPlain, itemsOf, property, safeWord } from './fields.ts';
+import { completed, isRefusal, withReset } from './decide.ts';
+import { asStatus, isPlain, itemsOf, jsonOf, property, safeWord } from './fields.ts';
 import { FAILED, recogniseReturned, recogniseThrown, SUCCESS } from './recognise.ts';
 
 export interface JudgeOptions {
@@ -63,8 +63,10 @@ function withClassifier(classify: Classifier, byShape: Judge, options: JudgeOpti
       const said: unknown = classify({ value, thrown, downstream });
       if (said === undefined) return byShape(value, thrown);
       const verdict = checked(said, fail);
-      if (typeof value !== 'object' || value === null) return verdict;
-      return completed(verdict, byShape(value, thrown), value, options);
+      // What a classifier takes for a refusal may be JSON in a text: its wait stands in there.
+      const seen = typeof value === 'string' && isRefusal(verdict) ? jsonOf(value) : value;
+      if (typeof seen !== 'object' || seen === null) return withReset(verdict);
+      return completed(verdict, byShape(value, thrown), seen, options);
     } catch (error) {
       fail(error);
       return byShape(value, thrown);
@@ -83,7 +85,11 @@ export function checked(said: unknown, fail: (error: unknown) => void): Verdict 
     throw new TypeError('a classifier must return undefined or { outcome, server? } with a known outcome');
   }
   const server = checkedWord(property(said, 'server'), fail);
-  const quotas = itemsOf(property(said, 'quotas'), MOST_QUOTAS).flatMap(checkedReading);
+  const readings = itemsOf(property(said, 'quotas'), MOST_QUOTAS);
+  const quotas = readings.flatMap(checkedReading);
+  if (quotas.length < readings.length) {
+    fail(new TypeError('a classifier must give quotas as numbers: [{ limit?, remaining?, resetMs?, windowMs? }]'));
+  }
   return {
     outcome: outcome as Outcome,
     ...(server === undefined ? {} : { server }),
@@ -131,7 +137,10 @@ function counted(said: unknown, names: readonly string[]): Record<string, number
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = property(said, name);
-      return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY ? [[name, value]] : [];
+      if (typeof value !== 'number' || !(value >= 0)) return [];
+      // "Never" is a reset; without an end a count is none.
+      if (value === Number.POSITIVE_INFINITY && name !== 'resetMs') return [];
+      return [[name, Math.min(value, Number.MAX_SAFE_INTEGER)]];
     }),
   );
 }

@@ -37,7 +37,7 @@ export function matchCode(field: string, value: unknown, standing: Standing): Pr
   if (found !== undefined) return found;
   const core = coreOf(value);
   if (core !== value) return exact(field, keyOf(core), value, standing);
-  const stem = STEM.exec(key)?.[1];
+  const stem = (STEM.exec(key) ?? (field === 'name' ? CLASS.exec(key) : null))?.[1];
   if (stem !== undefined) return exact(field, stem, value, standing);
   for (const [part, row] of PARTS) if (row.at.includes(field) && key.includes(part)) return row;
   return undefined;
@@ -46,6 +46,10 @@ export function matchCode(field: string, value: unknown, standing: Standing): Pr
 /** The common words with what frameworks put around them: `E_TOO_MANY_REQUESTS`, `ApiRateLimitExceededException`. */
 const STEM =
   /^(?:fst)?(?:e|err|error)?(?:api|http|request|user|client|app|account)?(ratelimit|ratelimited|toomanyrequests|throttled|throttling)(?:s|error|exception|fault|exceeded|reached|hit|violation)*$/;
+
+/** A class of a client's own: `QdrantClientResourceExhaustedError`, `HttpThrottlingError`. */
+const CLASS =
+  /(ratelimit|ratelimited|toomanyrequests|throttled|throttling|resourceexhausted)(?:exceeded|reached)?(?:error|exception)$/;
 
 function exact(field: string, key: string, value: unknown, standing: Standing): ProviderCode | undefined {
   const rows = EXACT.get(key);

@@ -1,7 +1,7 @@
 import { isAdmissionError } from '../base/errors.ts';
 import type { QuotaReading, Verdict } from '../base/verdict.ts';
-import { quotasOf, type Recognition, refusalOf } from './decide.ts';
-import { type Evidence, gather } from './evidence.ts';
+import { quotasOf, type Recognition, refusalOf, timed } from './decide.ts';
+import { type Evidence, gather, isErrorLike } from './evidence.ts';
 import { asStatus, isOwn, isPlain, itemsOf, jsonOf, property } from './fields.ts';
 import { headerReader } from './headers.ts';
 
@@ -12,6 +12,7 @@ export const CANCELLED: Verdict = Object.freeze({ outcome: 'cancelled' });
 /** Errors in errors in errors: more of them than a retrying client that wraps a retrying client makes. */
 const MOST_ERRORS = 24;
 const MOST_CONTENTS = 5;
+const CONTAINERS = ['headers', 'responseHeaders', 'header'];
 
 /**
  * What an object that was thrown means, read from its structure alone: never from its class, its
@@ -41,8 +42,16 @@ function readError(error: object, how: Recognition, budget: { left: number }): E
   budget.left -= 1;
   const evidence = gather(error);
   const refusal = refusalOf(evidence, how);
-  const isAnswer = evidence.hasHeaders && evidence.statuses.length > 0;
-  if (refusal !== undefined || isAnswer) return { evidence, refusal };
+  // A success by its status says nothing of the errors in its body, which a client may have made instances of.
+  const isAnswer = evidence.hasHeaders && evidence.statuses.some((status) => status >= 400);
+  if (refusal === undefined ? isAnswer : hasWait(refusal)) return { evidence, refusal };
+  const inner = readWrapped(error, evidence, how, budget);
+  if (refusal === undefined) return { ...inner, refusal: inner.refusal && timed(inner.refusal, evidence, how) };
+  // A wrapper that copies a status leaves the headers behind.
+  return { evidence, refusal: inner.refusal === undefined ? refusal : merged(refusal, inner.refusal) };
+}
+
+function readWrapped(error: object, evidence: Evidence, how: Recognition, budget: { left: number }): ErrorRead {
   const last = property(error, 'lastError');
   const refusals: Verdict[] = [];
   let inner: Evidence | undefined;
@@ -62,6 +71,18 @@ function readError(error: object, how: Recognition, budget: { left: number }): E
   const told =
     evidence.statuses.length === 0 && inner !== undefined ? { ...inner, hasOurs: evidence.hasOurs } : evidence;
   return { evidence: told, refusal: latest(refusals) };
+}
+
+function hasWait({ server }: Verdict): boolean {
+  return server?.retryAfterMs !== undefined;
+}
+
+/** A refusal with what the error inside, the downstream's own word, says of it. */
+function merged(outer: Verdict, inner: Verdict): Verdict {
+  const outcome = outer.outcome === 'throttled' && inner.outcome === 'exhausted' ? 'exhausted' : outer.outcome;
+  const quotas = outer.quotas ?? inner.quotas;
+  const server = { ...inner.server, ...outer.server };
+  return quotas === undefined ? { outcome, server } : { outcome, server, quotas };
 }
 
 /** Of refusals that came together, the last, with the longest wait that any of them names. */
@@ -92,8 +113,9 @@ interface Returned {
 }
 
 /**
- * What a returned object means. Only what has a status and headers (or the `retryAfterMs` of a report)
- * is an answer of a downstream, and MCP, JSON-RPC and events of streams mark a failure otherwise; all else is data, whatever it says.
+ * What a returned object means. An answer of a downstream has a status and headers (or the `retryAfterMs` of a
+ * report), or is a client's result: beside its response, with an error that others throw, or an error beside headers.
+ * MCP, JSON-RPC and events of streams mark a failure otherwise; all else is data, whatever it says.
  */
 export function recogniseReturned(value: object, how: Recognition): Verdict {
   const fields = value as Returned;
@@ -104,11 +126,12 @@ export function recogniseReturned(value: object, how: Recognition): Verdict {
     if (fields.isError === true) return recogniseTool(value, how) ?? SUCCESS;
     if (fields.type === 'error' || fields.jsonrpc !== undefined) return recogniseEvent(value, fields, how) ?? SUCCESS;
     const { response } = fields;
-    if (typeof response !== 'object' || response === null) return SUCCESS;
-    return withQuotas(SUCCESS, quotasIn(property(response, 'headers'), how));
+    if (typeof response === 'object' && response !== null) return recogniseResult(value, response, how);
+    const failure = fields.error ?? fields.errors;
+    return typeof failure === 'object' && failure !== null ? recogniseFailure(value, failure, how) : SUCCESS;
   }
   const container = containerOf(value);
-  if (container === undefined) return SUCCESS;
+  if (container === undefined) return isRefusedResult(value, fields, status) ? judged(value, how) : SUCCESS;
   if (status < 400) {
     const refusal = recogniseBody(value, fields, status, how);
     return refusal ?? withQuotas(SUCCESS, quotasIn(container, how));
@@ -116,6 +139,42 @@ export function recogniseReturned(value: object, how: Recognition): Verdict {
   const refusal = refusalOf(gather(value), how);
   if (refusal !== undefined) return refusal;
   return withQuotas(status >= 500 ? { outcome: 'failed', server: { status } } : SUCCESS, quotasIn(container, how));
+}
+
+/** A result with the response that it came from beside it, as generated clients return them. */
+function recogniseResult(value: object, response: object, how: Recognition): Verdict {
+  const status = isLive(response)
+    ? asStatus(property(response, 'status') ?? property(response, 'statusCode'))
+    : undefined;
+  if (status !== undefined && status >= 400) return judged(value, how);
+  const refusal = status === undefined ? undefined : refusalIn(value, value, status, how);
+  return refusal ?? withQuotas(SUCCESS, quotasIn(property(response, 'headers'), how));
+}
+
+/** Whether an object is the response of a client: one without methods may be anybody's record of a response. */
+function isLive(response: unknown): response is object {
+  if (typeof response !== 'object' || response === null) return false;
+  return !isPlain(response) || typeof property(property(response, 'headers'), 'get') === 'function';
+}
+
+/** A result whose error holds the response, is an error that a client would throw, or stands beside the headers. */
+function recogniseFailure(value: object, failure: object, how: Recognition): Verdict {
+  const response = property(failure, 'response');
+  if (isLive(response)) return recogniseResult(value, response, how);
+  if (isErrorLike(failure)) return readError(failure, how, { left: MOST_ERRORS }).refusal ?? SUCCESS;
+  const status = asStatus(property(failure, 'statusCode') ?? property(failure, 'status'));
+  return status !== undefined && status >= 400 && headerReader(property(value, 'headers')) !== undefined
+    ? judged(value, how)
+    : SUCCESS;
+}
+
+/** `{ data: null, error: {...}, status: 429, statusText: '...' }`: a client's result that has left the headers out. */
+function isRefusedResult(value: object, { data, error }: Returned, status: number): boolean {
+  return status >= 400 && data === null && isPlain(error) && typeof property(value, 'statusText') === 'string';
+}
+
+function judged(value: object, how: Recognition): Verdict {
+  return refusalOf(gather(value), how) ?? SUCCESS;
 }
 
 /** An event of a stream that carries an error, or a message of JSON-RPC that does. */
@@ -151,14 +210,33 @@ function refusalIn(body: object, answer: object, status: number, how: Recognitio
 }
 
 /** The parts of a body that state a failure; `undefined` where it states none. */
-export function failureIn(body: unknown): object[] | undefined {
-  const errors = property(body, 'errors');
-  if (itemsOf(errors, 1).length > 0) return [errors as object, { extensions: property(body, 'extensions') }];
+function failureIn(body: unknown): object[] | undefined {
+  const listed = graphqlFailureIn(body);
+  if (listed !== undefined) return listed;
   const error = property(body, 'error');
   if (property(body, 'ok') === false && typeof error === 'string') {
     return [{ error, response_metadata: property(body, 'response_metadata') }];
   }
   return property(body, 'jsonrpc') === '2.0' && isPlain(error) ? [error] : undefined;
+}
+
+/** The errors of a GraphQL result, as the body or a client has them, and what stands beside them of costs. */
+export function graphqlFailureIn(body: unknown): object[] | undefined {
+  const errors = property(body, 'errors');
+  const error = property(body, 'error');
+  const lists = [
+    errors,
+    property(errors, 'graphQLErrors'),
+    property(error, 'graphQLErrors'),
+    property(error, 'errors'),
+  ];
+  const list = lists.find((one) => itemsOf(one, 1).length > 0);
+  if (list === undefined) return undefined;
+  // Instances in a list are answers of their own to whoever walks over it; here they are what the list says.
+  const instances = itemsOf(list, MOST_ERRORS).filter(
+    (one) => typeof one === 'object' && one !== null && !isPlain(one),
+  );
+  return [...(instances as object[]), list as object, { extensions: property(body, 'extensions') }];
 }
 
 /** A tool's result that calls itself an error: JSON in it is structure, text is not. */
@@ -177,11 +255,12 @@ export function textsOf(result: unknown): string[] {
 }
 
 function containerOf(value: object): object | undefined {
-  const places = ['headers', 'responseHeaders', 'header'].map((key) => property(value, key));
-  const container = [...places, property(property(value, 'response'), 'headers')].find(
-    (place) => typeof place === 'object' && place !== null,
-  );
-  if (container !== undefined) return container as object;
+  for (const key of CONTAINERS) {
+    const place = property(value, key);
+    if (typeof place === 'object' && place !== null) return place;
+  }
+  const inner = property(property(value, 'response'), 'headers');
+  if (typeof inner === 'object' && inner !== null) return inner;
   if (property(value, ':status') !== undefined) return value;
   return typeof property(value, 'retryAfterMs') === 'number' ? {} : undefined;
 }

@@ -1,7 +1,7 @@
 import { isError } from '../base/text.ts';
 import type { Judge, Verdict } from '../base/verdict.ts';
 import { REQUESTS } from '../base/words.ts';
-import { isRefusal, quotasOf } from './decide.ts';
+import { isRefusal, quotasOf, withReset } from './decide.ts';
 import { asStatus, property } from './fields.ts';
 import { headerReader } from './headers.ts';
 import { readHint } from './hint.ts';
@@ -15,7 +15,7 @@ import { SUCCESS } from './recognise.ts';
  */
 export function judgeReport(judge: Judge, outcome: unknown, how: { readonly wallNow: () => number }): Verdict {
   if (typeof outcome !== 'object' || outcome === null) return judge(outcome, isError(outcome));
-  if (OUTCOMES.has(property(outcome, 'outcome'))) return checked(outcome, () => undefined);
+  if (OUTCOMES.has(property(outcome, 'outcome'))) return withReset(checked(outcome, () => undefined));
   const status = statusOf(outcome);
   const thrown = status === undefined ? isError(outcome) : status >= 400;
   const verdict = judge(outcome, thrown);

@@ -11,6 +11,8 @@ const MOST_PER_INDEX = 8;
 export interface Cap {
   /** The bucket whose permits it counts, or `EACH_START`. */
   readonly index: number;
+  /** Every call takes some: where nothing is left, nothing starts. */
+  readonly isOfAll: boolean;
   left: number;
   /** Monotonic milliseconds. */
   readonly until: number;
@@ -28,11 +30,11 @@ export class Caps {
   until = Number.NEGATIVE_INFINITY;
 
   /** `left` permits before `until`; true if less was left to us than before. */
-  lower(index: number, left: number, until: number): boolean {
+  lower(index: number, left: number, until: number, isOfAll: boolean): boolean {
     if (this.#caps.some((cap) => cap.index === index && cap.left <= left && cap.until >= until)) return false;
     const others = this.#caps.filter((cap) => cap.index !== index);
     const same = this.#caps.filter((cap) => cap.index === index && !(cap.left >= left && cap.until <= until));
-    same.push({ index, left, until });
+    same.push({ index, left, until, isOfAll });
     same.sort((a, b) => a.until - b.until);
     if (same.length > MOST_PER_INDEX) {
       const [first] = same.splice(0, 1);
@@ -50,9 +52,16 @@ export class Caps {
 
   /** When a call of these costs may start as far as the server's counters go; `at` if it may then. */
   dueAt(costs: Costs, at: number): number {
-    let due = at;
-    for (const cap of this.#caps) if (cap.until > due + DUE_MS && isShort(cap, costOf(cap, costs))) due = cap.until;
-    return due;
+    return this.binding(costs, at)?.until ?? at;
+  }
+
+  /** The counter for which a call of these costs that could start at `at` has to wait longest. */
+  binding(costs: Costs, at: number): Readonly<Cap> | undefined {
+    let found: Cap | undefined;
+    for (const cap of this.#caps) {
+      if (cap.until > (found?.until ?? at) + DUE_MS && isShort(cap, costOf(cap, costs))) found = cap;
+    }
+    return found;
   }
 
   /** How many calls of these costs may start before one has to wait for a counter; Infinity: all of them. */
@@ -79,7 +88,7 @@ export class Caps {
   /** The latest instant until which nothing is left at all; -Infinity if there is none. */
   get spentUntil(): number {
     let until = Number.NEGATIVE_INFINITY;
-    for (const cap of this.#caps) if (isShort(cap, 1)) until = Math.max(until, cap.until);
+    for (const cap of this.#caps) if (cap.isOfAll && isShort(cap, 1)) until = Math.max(until, cap.until);
     return until;
   }
 

@@ -6,7 +6,7 @@ import { EACH_START } from './caps.ts';
 export interface CountLeft {
   readonly unit: string;
   readonly remaining: number;
-  readonly windowMs?: number;
+  readonly windowMs?: number | undefined;
 }
 
 /** Model tokens, of whatever kind: every call of a model costs some. */

@@ -33,13 +33,18 @@ const NO_PEAK: Peak = { used: 0, ours: 0, from: Number.NEGATIVE_INFINITY };
 /** One limit that the server tells of: what it said, and how that moved. Instants are monotonic milliseconds. */
 export class Counter {
   readonly unit: string;
+  /** Which of several that are alike in one answer. */
+  readonly order: number;
+  /** What was said of it last. */
+  said: QuotaReading;
   /** Answers in a row that named the same limit. */
   agreed = 0;
+  /** The limit that was believed last is not the declared one. */
+  isDrifting = false;
   /** Windows in a row in which others used more than they may. */
   #others: Others | undefined;
   #othersWindowMs = 0;
-  #said: QuotaReading = {};
-  #heardAt = 0;
+  heardAt = 0;
   /** Since when it has named its limit. */
   #namedSince = 0;
   #longestResetMs = 0;
@@ -57,17 +62,15 @@ export class Counter {
   /** Where no reset tells when a window began, only its last answers show all of it: those of this window, and of the one before. */
   #peaks: readonly [Peak, Peak] = [NO_PEAK, NO_PEAK];
 
-  constructor(unit: string) {
-    this.unit = unit;
-  }
-
-  get limit(): number | undefined {
-    return this.#said.limit;
+  constructor(reading: QuotaReading, order: number) {
+    this.unit = reading.unit ?? REQUESTS;
+    this.order = order;
+    this.said = reading;
   }
 
   /** Takes in what an answer said of it. */
   hear(reading: QuotaReading, now: number): void {
-    if (reading.limit !== this.#said.limit) {
+    if (reading.limit !== this.said.limit) {
       this.agreed = 0;
       this.#others = undefined;
       this.#firstAt = undefined;
@@ -76,8 +79,8 @@ export class Counter {
       this.#namedSince = now;
     }
     this.agreed++;
-    this.#said = reading;
-    this.#heardAt = now;
+    this.said = reading;
+    this.heardAt = now;
     const { resetMs } = reading;
     if (resetMs === undefined) return;
     if (resetMs >= this.#longestResetMs || now - this.#longestAt > FORGOTTEN_MS) {
@@ -97,7 +100,7 @@ export class Counter {
 
   /** Which declared quota it is about: an index, -1 for none of them. */
   quotaOf(quotas: readonly QuotaPlan[]): number {
-    const { limit, windowMs } = this.#said;
+    const { limit, windowMs } = this.said;
     const fits = quotas.map((quota) => quota.unit === this.unit && this.#fits(quota));
     const count = fits.filter(Boolean).length;
     if (count < 2 || windowMs !== undefined) return fits.indexOf(true);
@@ -106,7 +109,7 @@ export class Counter {
   }
 
   #fits({ windowMs, limit, providerBurst }: QuotaPlan): boolean {
-    const told = this.#said;
+    const told = this.said;
     if (told.windowMs !== undefined) return Math.abs(told.windowMs - windowMs) <= windowMs * 0.01;
     if (this.#longestResetMs > windowMs + RESET_SLACK_MS) return false;
     if (told.limit === undefined || this.#longestResetMs > windowMs / 2) return true;
@@ -115,13 +118,13 @@ export class Counter {
 
   /** Whether that is its window: it was told, or no reset has been further away for longer than it lasts. */
   hasSeen({ windowMs }: QuotaPlan): boolean {
-    if (this.#said.windowMs !== undefined) return true;
-    return this.#longestResetMs > 0 && this.#heardAt - this.#namedSince > windowMs + RESET_SLACK_MS;
+    if (this.said.windowMs !== undefined) return true;
+    return this.#longestResetMs > 0 && this.heardAt - this.#namedSince > windowMs + RESET_SLACK_MS;
   }
 
   /** True when one more window has shown that others use a quota more than they may. */
   hearOthers(quota: QuotaPlan, use: OwnUse, allowed: number): boolean {
-    const { remaining } = this.#said;
+    const { remaining } = this.said;
     const limit = this.#roomOf(quota);
     if (limit === undefined || remaining === undefined || this.unit !== REQUESTS) return false;
     if (this.#firstAt === undefined) this.#begin(limit - remaining, quota.windowMs, use);
@@ -132,14 +135,14 @@ export class Counter {
     const used = Math.max(0, limit - remaining);
     this.#notePeak(used, quota.windowMs, use);
     const msPerPermit = quota.windowMs / quota.limit;
-    this.#filling.hear(used, this.#said.resetMs, msPerPermit);
+    this.#filling.hear(used, this.said.resetMs, msPerPermit);
     this.#drain.hear(used, 1 / msPerPermit, use);
     return this.#others.hear(limit, remaining, use, allowed);
   }
 
   /** It is heard of first: what of it was used before, as far as that can be told. */
   #begin(used: number, windowMs: number, use: OwnUse): void {
-    const { resetMs } = this.#said;
+    const { resetMs } = this.said;
     const began = resetMs === undefined ? Number.NEGATIVE_INFINITY : use.now + resetMs - windowMs;
     // A window that began after this process holds nothing from before it.
     const isAllSince = began >= use.bornAt;
@@ -158,7 +161,7 @@ export class Counter {
 
   /** What the last two windows show of others where no reset tells when one began: the numbers of the fullest answer. */
   get peak(): Pick<CounterEvidence, 'used' | 'ours' | 'oursAtMost'> | undefined {
-    if (this.#said.resetMs !== undefined) return undefined;
+    if (this.said.resetMs !== undefined) return undefined;
     const [last, before] = this.#peaks;
     const { used, ours } = before.used - before.ours > last.used - last.ours ? before : last;
     return { used, ours, oursAtMost: ours };
@@ -170,12 +173,12 @@ export class Counter {
 
   /** What is known of it now. `index`: of the declared quota that it is about. */
   evidence(index: number, quota: QuotaPlan | undefined, use: OwnUse, now: number): CounterEvidence {
-    const { remaining } = this.#said;
+    const { remaining } = this.said;
     const room = quota === undefined ? undefined : this.#roomOf(quota);
     const told = {
-      ...this.#said,
+      ...this.said,
       unit: this.unit,
-      ageMs: now - this.#heardAt < SAME_ANSWER_MS ? 0 : now - this.#heardAt,
+      ageMs: now - this.heardAt < SAME_ANSWER_MS ? 0 : now - this.heardAt,
       ...(quota !== undefined && this.hasSeen(quota) ? { isWindowSeen: true } : {}),
     };
     if (quota === undefined) return told;
@@ -215,7 +218,7 @@ export class Counter {
 
   /** How much there is to use. A bucket's counter goes up to its size, whatever its limit. */
   #roomOf({ providerBurst }: QuotaPlan): number | undefined {
-    const { limit } = this.#said;
+    const { limit } = this.said;
     if (limit === undefined) return undefined;
     const room = this.#others?.ceiling(limit) ?? limit;
     return providerBurst === undefined ? room : Math.min(room, Math.max(providerBurst, 1));
@@ -223,7 +226,7 @@ export class Counter {
 
   /** When the window began that the server counts: known where its end stands still, else one whole window ago. */
   #windowBegan(windowMs: number, use: OwnUse): number {
-    const steadyMs = this.#heardAt - this.#steadySince;
+    const steadyMs = this.heardAt - this.#steadySince;
     const isSteady =
       this.#steadyAnswers >= STEADY_ANSWERS && steadyMs >= Math.max(RESET_SLACK_MS, windowMs * STEADY_SHARE);
     const earliest = use.startedAt - windowMs;

@@ -22,15 +22,14 @@ export type Sign =
 
 /** All that a server has told a lane of its limits. */
 export class Counters {
-  readonly #counters = new Map<string, Counter>();
+  readonly #counters: Counter[] = [];
 
   /** Takes in one answer's readings; `use` has been moved on to it. Returns what is worth saying. */
   hear(readings: readonly QuotaReading[], plan: DownstreamPlan, use: OwnUse): Sign[] {
     const signs: Sign[] = [];
-    const seen = new Set<string>();
-    for (const said of readings) {
-      const reading = sound(said);
-      const counter = this.#counterOf(reading, seen);
+    for (const [at, said] of readings.entries()) {
+      const reading = isSound(said) ? said : mended(said);
+      const counter = this.#counterOf(reading, readings, at);
       counter.hear(reading, use.now);
       const index = counter.quotaOf(plan.quotas);
       const quota = plan.quotas[index];
@@ -38,7 +37,9 @@ export class Counters {
       const { limit } = reading;
       const isBelievable = limit !== undefined && (limit <= quota.limit || counter.hasSeen(quota));
       if (limit !== undefined && isBelievable && counter.agreed >= AGREEING) {
-        signs.push({ kind: 'limit', quota, limit, isDeclared: isDeclared(Math.floor(limit), quota) });
+        const isKnown = isDeclared(Math.floor(limit), quota);
+        if (!isKnown || counter.isDrifting) signs.push({ kind: 'limit', quota, limit, isDeclared: isKnown });
+        counter.isDrifting = !isKnown;
       }
       const isSign = counter.hearOthers(quota, use, allowedToOthers(quota));
       if (isSign && counter.windowsOfOthers >= WINDOWS) {
@@ -54,27 +55,31 @@ export class Counters {
 
   /** What is known of every limit that the server has told of. */
   evidence({ quotas }: DownstreamPlan, use: OwnUse, now: number): CounterEvidence[] {
-    return [...this.#counters.values()].map((counter) => {
+    return this.#counters.map((counter) => {
       const index = counter.quotaOf(quotas);
       return counter.evidence(index, quotas[index], use, now);
     });
   }
 
-  #counterOf({ policy, unit = REQUESTS, windowMs }: QuotaReading, seen: Set<string>): Counter {
-    let key = `${unit} ${windowMs ?? ''} ${policy ?? ''}`;
-    // Several without a name, in one answer: told apart by their order.
-    while (seen.has(key)) key += '+';
-    seen.add(key);
-    const counter = this.#counters.get(key) ?? new Counter(unit);
-    // Set anew, it stands last: what has not been heard of for longest goes first.
-    this.#counters.delete(key);
-    this.#counters.set(key, counter);
-    if (this.#counters.size > MOST_COUNTERS) {
-      const [oldest] = this.#counters.keys();
-      if (oldest !== undefined) this.#counters.delete(oldest);
+  /** Several without a name, in one answer, are told apart by their order: `at` is the place of this one. */
+  #counterOf(reading: QuotaReading, readings: readonly QuotaReading[], at: number): Counter {
+    let order = 0;
+    for (let i = 0; i < at; i++) if (isSame(readings[i], reading)) order++;
+    for (const counter of this.#counters) if (counter.order === order && isSame(counter.said, reading)) return counter;
+    const counter = new Counter(reading, order);
+    if (this.#counters.length >= MOST_COUNTERS) {
+      // What has not been heard of for longest makes room.
+      const oldest = this.#counters.reduce((old, one) => (one.heardAt < old.heardAt ? one : old));
+      this.#counters.splice(this.#counters.indexOf(oldest), 1);
     }
+    this.#counters.push(counter);
     return counter;
   }
+}
+
+/** Whether two readings are about one limit of the server's. */
+function isSame(a: QuotaReading | undefined, b: QuotaReading): boolean {
+  return a?.unit === b.unit && a?.windowMs === b.windowMs && a?.policy === b.policy;
 }
 
 function isDeclared(limit: number, quota: QuotaPlan): boolean {
@@ -86,8 +91,19 @@ function allowedToOthers({ limit, share }: QuotaPlan): number {
   return limit - share + Math.max(WORTH_PERMITS, limit * WORTH_SHARE);
 }
 
-/** A classifier is user code: numbers that are none are left out. */
-function sound(reading: QuotaReading): QuotaReading {
+/** A classifier is user code: what it says is not believed unseen. */
+function isSound(reading: QuotaReading): boolean {
+  if (typeof reading !== 'object' || reading === null) return false;
+  const { limit, remaining, resetMs, windowMs, unit, policy } = reading;
+  const isCounted = isCount(limit ?? 1) && limit !== 0 && isCount(remaining ?? 1);
+  const isTimed = isCount(resetMs ?? 1) && isCount(windowMs ?? 1) && windowMs !== 0;
+  return (
+    isCounted && isTimed && typeof (unit ?? '') === 'string' && unit !== 'request' && typeof (policy ?? '') === 'string'
+  );
+}
+
+/** The same without what is no number, or no name. */
+function mended(reading: QuotaReading): QuotaReading {
   const { limit, remaining, resetMs, windowMs, unit, policy }: QuotaReading = reading ?? {};
   return {
     ...(isCount(limit) && limit > 0 ? { limit } : {}),

@@ -89,9 +89,11 @@ export class Gate {
       this.#limitIs('quota', bucket.plan.text);
     }
     if (now >= this.caps.until) return at;
-    const counted = this.caps.dueAt(costs, at);
-    if (counted > at) this.#limitIs('hold', 'quota-reset');
-    return counted;
+    const counter = this.caps.binding(costs, at);
+    if (counter === undefined) return at;
+    if (counter.isOfAll) this.#limitIs('hold', 'quota-reset');
+    else this.#limitIs('quota', this.buckets[counter.index]!.plan.text);
+    return counter.until;
   }
 
   /**
@@ -106,7 +108,8 @@ export class Gate {
     if (bucket !== undefined && this.#isPlenty(bucket, share, until - now, startsSince)) return false;
     const taken = index === EACH_START ? startsSince : this.ledger.lastTaken(index, startsSince);
     this.caps.expire(now);
-    if (!this.caps.lower(index, Math.max(0, share - taken), until)) return false;
+    const isOfAll = index === EACH_START || count.unit === REQUESTS;
+    if (!this.caps.lower(index, Math.max(0, share - taken), until, isOfAll)) return false;
     this.revision++;
     return true;
   }

@@ -12,6 +12,8 @@ export class OwnUse {
   now = 0;
   /** Of the call that was answered; undefined where nobody knows. */
   startNumber: number | undefined;
+  /** When that call started; now where nobody knows. */
+  startedAt = 0;
   /** Starts, and permits taken, since the lane began; a report counts as one permit. */
   startCount = 0;
   taken = 0;
@@ -33,12 +35,17 @@ export class OwnUse {
   /** An answer was heard. */
   moveOn(now: number, startNumber: number | undefined, inFlight: number): void {
     const { startCount, ledger } = this.#gate;
-    const { sum, most } = ledger.takenByLast(startCount - this.startCount, this.#bucket);
+    if (startCount > this.startCount) {
+      const { sum, most } = ledger.takenByLast(startCount - this.startCount, this.#bucket);
+      this.taken += sum;
+      this.#most = Math.max(this.#most, most);
+      this.startCount = startCount;
+    }
+    if (startNumber === undefined) this.taken++;
     this.now = now;
     this.startNumber = startNumber;
-    this.startCount = startCount;
-    this.taken += sum + (startNumber === undefined ? 1 : 0);
-    this.#most = Math.max(this.#most, most);
+    const known = startNumber === undefined ? undefined : ledger.startAt(startCount - startNumber);
+    this.startedAt = known ?? now;
     this.unanswered = inFlight * this.#most;
   }
 
@@ -48,13 +55,6 @@ export class OwnUse {
     if (this.#refused[at] === startNumber) return;
     this.#refused.splice(at, 0, startNumber);
     if (this.#refused.length > MOST_REFUSED) this.#refused.shift();
-  }
-
-  /** When the answered call started; now where nobody knows. */
-  get startedAt(): number {
-    const { ledger } = this.#gate;
-    const known = this.startNumber === undefined ? undefined : ledger.startAt(this.startCount - this.startNumber);
-    return known ?? this.now;
   }
 
   /** Starts later than the answered one. */

@@ -59,8 +59,10 @@ export class Projection {
       this.#limitIs('quota', bucket.plan.text);
     }
     if (this.#caps !== undefined) {
-      const counted = this.#caps.dueAt(costs, at);
-      if (counted > at) this.#limitIs('hold', 'quota-reset');
+      const counter = this.#caps.binding(costs, at);
+      const counted = counter?.until ?? at;
+      if (counter?.isOfAll === true) this.#limitIs('hold', 'quota-reset');
+      else if (counter !== undefined) this.#limitIs('quota', gate.buckets[counter.index]!.plan.text);
       // A counter that is used up will be a hold: the first start after it finds the buckets empty.
       this.#resetAt = counted > at && this.#caps.spentUntil >= counted ? counted : undefined;
       if (this.#hasReset) this.#limitIs('hold', 'quota-reset');

@@ -159,6 +159,15 @@ describe('what is exhausted', () => {
     await rig.rest();
   });
 
+  it('is told of without a step, where nobody knows its reset', async () => {
+    const rig = rigOf();
+    rig.call({ fn: () => exhausted() });
+    await rig.settle();
+    expect(rig.alerts[0]?.explanation).toContain('the server named no reset, this is our own choice.');
+    await rig.by(MINUTE);
+    await rig.rest();
+  });
+
   it('longer than maxHold is said to be', async () => {
     const rig = rigOf({ maxHold: '1h' });
     rig.call({ fn: () => exhausted({ resetMs: DAY }) });

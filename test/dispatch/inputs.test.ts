@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createDispatcher, type Dispatcher } from '../../src/dispatcher.ts';
+import type { PolicyInput } from '../../src/policy/input.ts';
 import { ManualClock, openDispatcher, refusingDispatcher } from '../../src/testing.ts';
 import { bare } from '../support/configs.ts';
 import { Rig } from '../support/rig.ts';
@@ -192,5 +193,23 @@ describe('A double never throws synchronously either', () => {
     await double.close();
     expect(await refusalOf(double.callDownstream('new', () => 1))).toMatchObject({ code: 'DISPATCHER_CLOSED' });
     expect(() => double.require(['defaults'])).toThrow(/unknown downstream/);
+  });
+});
+
+describe('names of classifiers', () => {
+  const never = () => undefined;
+
+  it.each([
+    ['asked for and not passed', { api: { classify: 'graphQL' } }, {}, 'did you mean "graphql"?'],
+    ['passed and not asked for, but for its spelling', { 'my-api': {} }, { myApi: never }, 'did you mean "my-api"?'],
+  ])('%s: an error that names the right one', (_, downstreams, classify, message) => {
+    const make = () => createDispatcher({ downstreams } as PolicyInput, { env: {}, alertSinks: [], classify });
+    expect(make).toThrow(message);
+  });
+
+  it('passed for a downstream that may be registered later: none', () => {
+    const make = () =>
+      createDispatcher({ downstreams: { api: {} } }, { env: {}, alertSinks: [], classify: { later: never } });
+    expect(make).not.toThrow();
   });
 });

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type Classifier, createDispatcher, type DispatcherOptions, type PolicyInput } from '../../src/index.ts';
+import {
+  type Classifier,
+  createDispatcher,
+  type DispatcherOptions,
+  jsonBody,
+  type PolicyInput,
+} from '../../src/index.ts';
 import { ManualClock, openDispatcher } from '../../src/testing.ts';
 import { runBlock } from './support/example.ts';
 import { blockAt } from './support/pages.ts';
@@ -148,6 +154,7 @@ test('A service that says it otherwise: the lane is held as the body asks', asyn
   const clock = new ManualClock();
   const packages = {
     penstock: {
+      jsonBody,
       createDispatcher: (policy: PolicyInput, options: DispatcherOptions & { classify: Record<string, Classifier> }) =>
         createDispatcher(policy, { clock, alertSinks: [], env: {}, ...options }),
     },
@@ -155,19 +162,23 @@ test('A service that says it otherwise: the lane is held as the body asks', asyn
   const title = 'A service that says it otherwise';
   const { exports } = await runBlock<ReturnType<typeof rig>>(block(title), { packages });
   const { callDownstream, snapshot } = exports;
-  const shop = () => snapshot().downstreams[0];
-  const answer = (code: string) => ({ errors: [{ extensions: { code, retryAfterMs: 4_000 } }] });
   /** The lane paces, so time has to pass. */
-  const ask = async (fn: () => Promise<unknown>) => {
-    const asked = callDownstream('shop', fn).catch((error: Error) => error.message);
+  const ask = async (name: string, fn: () => Promise<unknown>) => {
+    const asked = callDownstream(name, fn).catch((error: Error) => error.message);
     await clock.advance(2_000);
     return asked;
   };
-  await ask(async () => ({ data: { id: 1 } }));
-  expect(await ask(() => Promise.reject(new Error('reset')))).toBe('reset');
-  await ask(async () => answer('NOT_FOUND'));
-  expect(shop()?.holds).toEqual([]);
-  expect(await ask(async () => answer('THROTTLED'))).toEqual(answer('THROTTLED'));
-  expect(shop()?.holds).toMatchObject([{ cause: 'retry-after', leftMs: 2_000 }]);
-  expect(shop()?.totals.settled).toMatchObject({ success: 2, failed: 1, throttled: 1 });
+  for (const [name, no] of [
+    ['shop', { ok: false, error: 'slow_down', retry_after: 4 }],
+    ['depot', { busy: true, waitMs: 4_000 }],
+  ] as const) {
+    const lane = () => snapshot().downstreams.find(({ downstream }) => downstream === name);
+    await ask(name, async () => ({ ok: true, parcels: [1] }));
+    expect(await ask(name, () => Promise.reject(new Error('reset')))).toBe('reset');
+    await ask(name, async () => ({ ok: false, error: 'not_found' }));
+    expect(lane()?.holds).toEqual([]);
+    expect(await ask(name, async () => no)).toEqual(no);
+    expect(lane()?.holds).toMatchObject([{ cause: 'retry-after', leftMs: 2_000 }]);
+    expect(lane()?.totals.settled).toMatchObject({ success: 2, failed: 1, throttled: 1 });
+  }
 });

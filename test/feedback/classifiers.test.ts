@@ -26,6 +26,7 @@ describe('graphql()', () => {
     ],
   ])('%s', (_, body, waitMs) => {
     expect(read(graphql(), body)).toMatchObject({ outcome: 'throttled', waitMs, failures: 0 });
+    expect(read(graphql(), JSON.stringify(body))).toMatchObject({ outcome: 'throttled', waitMs, failures: 0 });
   });
 
   test.each([
@@ -188,5 +189,22 @@ describe('what a classifier leaves unsaid is read from the value', () => {
     const value = { status: 429, headers: { 'retry-after': '7' } };
     const verdict = judgeWith({ classify: says('throttled', { retryAfterMs: 500, code: 'mine' }) })(value, false);
     expect(verdict.server).toEqual({ status: 429, retryAfterMs: 500, code: 'mine' });
+  });
+});
+
+describe('text of JSON', () => {
+  test.each([
+    ['awsPartial', awsPartial(), { UnprocessedItems: { orders: [{}] } }, undefined],
+    ['mcpToolResult', mcpToolResult(), text('Too many requests, retry in 35 s'), 35_000],
+    [
+      'mcpToolResult in JSON-RPC',
+      mcpToolResult(),
+      { jsonrpc: '2.0', id: 1, result: text('retry in 35 s: rate limited') },
+      35_000,
+    ],
+  ])('%s reads it as its object', (_, classify, body, waitMs) => {
+    for (const value of [body, JSON.stringify(body)]) {
+      expect(read(classify, value)).toMatchObject({ outcome: 'throttled', waitMs, failures: 0 });
+    }
   });
 });

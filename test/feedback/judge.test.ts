@@ -221,3 +221,38 @@ describe('readings that a classifier gives', () => {
     expect(reading(said)).toBeUndefined();
   });
 });
+
+describe('a refusal whose wait a classifier gives as a reset', () => {
+  const wait = (said: unknown, value: unknown = {}) =>
+    judgeWith({ classify: (() => said) as unknown as Classifier })(value, false).server?.retryAfterMs;
+
+  test.each([
+    ['of a reading', { outcome: 'throttled', quotas: [{ remaining: 0, resetMs: 9_000 }] }, 9_000],
+    [
+      'the latest of several',
+      {
+        outcome: 'throttled',
+        quotas: [
+          { remaining: 0, resetMs: 9_000 },
+          { remaining: 0, resetMs: 12_000 },
+        ],
+      },
+      12_000,
+    ],
+    ['of the server word', { outcome: 'throttled', server: { remaining: 0, resetMs: 9_000 } }, 9_000],
+    [
+      'unless a wait is named',
+      { outcome: 'throttled', server: { retryAfterMs: 500 }, quotas: [{ remaining: 0, resetMs: 9_000 }] },
+      500,
+    ],
+    [
+      'not of a limit with permits left',
+      { outcome: 'throttled', quotas: [{ remaining: 3, resetMs: 9_000 }] },
+      undefined,
+    ],
+    ['not of a success', { outcome: 'success', quotas: [{ remaining: 0, resetMs: 9_000 }] }, undefined],
+  ])('%s', (_, said, ms) => {
+    expect(wait(said)).toBe(ms);
+    expect(wait(said, 'text')).toBe(ms);
+  });
+});

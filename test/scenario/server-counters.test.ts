@@ -129,9 +129,26 @@ describe("The server's counters", () => {
     const patient = rig.call({ deadlineIn: 4_000_000 });
     await rig.settle();
     expect(plain).toMatchObject({ state: 'rejected', error: { code: 'RATE_LIMITED' } });
+    expect(rig.alerts).toMatchObject([
+      {
+        name: 'QuotaExhausted',
+        severity: 'critical',
+        action: { kind: 'pause', cause: 'quota-reset' },
+        server: { remaining: 0, resetMs: 3_600_000 },
+      },
+    ]);
     await rig.to(3_600_000);
     expect(patient.startedMs).toBe(3_600_000);
-    expect(rig.alerts).toEqual([]);
+    expect(rig.alerts).toHaveLength(1);
+    await rig.rest();
+  });
+
+  it('a pause that answers in flight repeat, each a little later, is told once', async () => {
+    const rig = new Rig(FULL_50());
+    for (let n = 0; n < 5; n++) rig.call({ fn: () => rig.sleep(1 + n * 400).then(() => answer(0, 3_600)) });
+    await rig.to(2_000);
+    expect(rig.alerts).toHaveLength(1);
+    await rig.to(3_700_000);
     await rig.rest();
   });
 
@@ -188,6 +205,18 @@ describe("The server's counters", () => {
     await rig.rest();
   });
 
+  it('a counter of another unit that is used up holds nobody who costs none of it', async () => {
+    const rig = new Rig(configM({}, 62_500));
+    const headers = { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '20s' };
+    rig.call({ fn: () => new Response(null, { headers }) });
+    await rig.settle();
+    const heavy = rig.call({ priority: 'batch' });
+    const free = rig.call({ cost: { tokens: 0 } });
+    await rig.to(20_000);
+    expect([free.startedMs, heavy.startedMs]).toEqual([0, 20_000]);
+    await rig.rest();
+  });
+
   it('a counter of another unit counts its own permits', async () => {
     const rig = new Rig(configM({}, 62_500));
     const headers = { 'x-ratelimit-remaining-tokens': '2500', 'x-ratelimit-reset-tokens': '20s' };
@@ -197,6 +226,32 @@ describe("The server's counters", () => {
     const light = rig.call({ cost: { tokens: 1_000 } });
     await rig.to(20_000);
     expect([heavy.startedMs, light.startedMs]).toEqual([0, 20_000]);
+    await rig.rest();
+  });
+
+  it.each([
+    [
+      'tokens, which every call takes',
+      { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '20s' },
+      20_000,
+    ],
+    [
+      'exports, of which we may make none',
+      { 'x-ratelimit-remaining-exports': '0', 'x-ratelimit-reset-exports': '20' },
+      0,
+    ],
+    [
+      'the requests of one endpoint',
+      { 'x-ratelimit-endpoint-requests-remaining': '0', 'x-ratelimit-endpoint-requests-reset': '20' },
+      0,
+    ],
+  ])('a unit that nobody declared, none left: %s', async (_, headers, startedMs) => {
+    const rig = new Rig(configS());
+    rig.call({ fn: () => new Response(null, { headers }) });
+    await rig.settle();
+    const next = rig.call();
+    await rig.to(20_000);
+    expect(next.startedMs).toBe(startedMs);
     await rig.rest();
   });
 
