@@ -91,7 +91,7 @@ class Walk {
     // The body of a fetch Response is its caller's: some make a stream, or warn, when they are asked for it.
     // What a client has put onto a Response, as `data` say, it has parsed.
     const isFetch = !isBody && typeof property(node, 'bodyUsed') === 'boolean';
-    for (const key of isBody ? keysOf(node) : [...ASKED, ...ownKeysOf(node)]) {
+    for (const key of isBody ? keysOf(node) : isFetch ? fetchKeysOf(node) : [...ASKED, ...ownKeysOf(node)]) {
       if (isFetch && READERS.has(key) && (key === 'body' || !isOwn(node, key))) continue;
       const value = property(node, key);
       if (value === undefined || value === null || typeof value === 'function') continue;
@@ -193,6 +193,11 @@ function isResponse(value: unknown): boolean {
 /** Only of an answer that was a refusal anyway is it read what a client quotes behind words of its own. */
 function hasRefused(node: object): boolean {
   return ['status', 'statusCode', 'code'].some((key) => QUOTED.has(property(node, key)));
+}
+
+/** All that a fetch Response says of itself, and what a client has put onto it. */
+function fetchKeysOf(response: object): ReadonlySet<string> {
+  return new Set(['status', 'headers', ...keysOf(response)]);
 }
 
 /** Whether a value is an error by its shape, and no data. */
