@@ -11,6 +11,8 @@ const NEARLY_ALL = 0.9;
 const TOO_WIDE = 0.95;
 /** A counter was heard of recently within this much of its window. */
 const RECENT_SHARE = 0.1;
+/** Hints come in whole seconds, rounded up. */
+const HINT_SLACK_MS = 1_000;
 /** So many permits, or a count over so much of a window, make a rate that can be told. */
 const RATE_PERMITS = 10;
 const RATE_SHARE = 0.5;
@@ -150,8 +152,15 @@ function isOursAlone(quota: QuotaEvidence, counters: readonly Matched[]): boolea
   });
 }
 
+/** Whether the server wants to be left alone for longer than any declared window lasts. */
+function asksForLonger({ server, longestWindowMs }: AlertFacts): boolean {
+  return (server.retryAfterMs ?? 0) > longestWindowMs * (1 + RECENT_SHARE) + HINT_SLACK_MS;
+}
+
 /** A full bucket has met a used one: calls of the process before this one still count. */
 export function restart({ facts, counters }: Case): Found<'restart'> {
+  // What the process before this one used is over after one window: nobody would be sent away for longer.
+  if (asksForLonger(facts)) return undefined;
   for (const counter of counters) {
     const { limit } = counter;
     const before = beforeUs(counter, facts);
