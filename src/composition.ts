@@ -22,6 +22,7 @@ import { READY_MADE } from './feedback/classifiers.ts';
 import { diagnose } from './feedback/diagnosis.ts';
 import { createJudge } from './feedback/judge.ts';
 import { remembering } from './feedback/remembered.ts';
+import { judgeReport } from './feedback/report.ts';
 import { Spoken } from './model/spoken.ts';
 import { diffDownstream } from './policy/diff.ts';
 import { policyHash } from './policy/hash.ts';
@@ -54,7 +55,7 @@ export class Composition {
   readonly #env: Environment;
   readonly #defaults: DownstreamPolicyInput;
   readonly #suggestions: Suggestions;
-  readonly #shared: Omit<LanePorts, 'judge' | 'spoken'>;
+  readonly #shared: Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken'>;
   #hash: string | undefined;
   #callId = 0;
   #incidentId = 0;
@@ -195,7 +196,13 @@ export class Composition {
   }
 
   #make(plan: DownstreamPlan): Downstream {
-    return new Downstream(plan, { ...this.#shared, judge: this.#judge(plan), spoken: new Spoken() });
+    const ports: LanePorts = {
+      ...this.#shared,
+      judge: this.#judge(plan),
+      judgeSeen: (outcome) => judgeReport(ports.judge, outcome, { wallNow: () => this.clock.wallNow() }),
+      spoken: new Spoken(),
+    };
+    return new Downstream(plan, ports);
   }
 
   #diagnosed(facts: AlertFacts): AlertFacts {

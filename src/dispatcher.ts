@@ -11,7 +11,6 @@ import { type Forecast, type ForecastAsk, forecast } from './dispatch/forecast.t
 import type { Lane } from './dispatch/lane.ts';
 import { readRequest } from './dispatch/request.ts';
 import { mergeContexts, NO_SCOPE, type Scope, scopeWithin } from './dispatch/scope.ts';
-import { judgeReport } from './feedback/report.ts';
 import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
 
 export type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
@@ -75,8 +74,7 @@ class Face implements Dispatcher {
     if (startedAt !== undefined && !Number.isFinite(startedAt)) {
       throw invalid(downstream, 'startedAt', startedAt, 'epoch milliseconds');
     }
-    const { clock } = this.#composition;
-    lane.report(judgeReport(found.ports.judge, outcome, { wallNow: () => clock.wallNow() }), startedAt);
+    lane.report(found.ports.judgeSeen(outcome), startedAt);
   };
 
   readonly forecast = (downstream: string, ask?: ForecastAsk): Forecast => {

@@ -202,10 +202,14 @@ function correctTheQuota(facts: AlertFacts): string {
     return `${findingToDo(first, facts, declared, suggestion)}${byHand(facts)}`;
   const when = incident.inARow < 3 ? 'To do, if it comes back' : 'To do now, because waiting does not cure it';
   const ask = owner === undefined ? 'find out' : `ask ${owner}`;
-  return `${evidence(facts, declared)} ${notKnown(first)}${notARestart(facts)} ${when}: ${ask} which limit applies, and lower \`quota\` or \`utilization\` of ${downstream}.${byHand(facts)}`;
+  return `${evidence(facts, declared)} ${notKnown(first, facts)}${notARestart(facts)} ${when}: ${ask} which limit applies, and lower \`quota\` or \`utilization\` of ${downstream}.${byHand(facts)}`;
 }
 
-function notKnown(finding: Finding | undefined): string {
+function notKnown(finding: Finding | undefined, { server, longestWindowMs }: AlertFacts): string {
+  if ((server.retryAfterMs ?? 0) > 2 * longestWindowMs) {
+    const window = formatDuration(longestWindowMs);
+    return `Why it throttled us is not known: the server asks for more time than any declared window lasts (${window} at most), so a block, or a limit of an hour or a day that nobody declared, is likely.`;
+  }
   if (finding?.hypothesis === 'unknown' && finding.isCounted) {
     return 'Why it throttled us is not known: by its own headers none of its limits was used up, or not by more than we started.';
   }

@@ -1,5 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
-import { isError } from '../base/text.ts';
+import type { Verdict } from '../base/verdict.ts';
 import type { Cost } from '../base/words.ts';
 import { ActiveCall, ActiveLease, type CallHost } from './active.ts';
 import type { LaneCore } from './core.ts';
@@ -10,6 +10,9 @@ import { tell } from './telling.ts';
 
 /** A lease that names no end, in a lane that names none, ends after this. */
 const LEASE_MS = 600_000;
+
+/** A lease given back without a word: nothing is known, so nothing is learned but that it is over. */
+const NOTHING_SAID: Verdict = { outcome: 'success' };
 
 /** What the calls in flight need of their lane. */
 export interface FlightHost extends LaneCore {
@@ -103,7 +106,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   }
 
   /** The outcome is here, on time or late: the place comes back and the lane learns from it. */
-  settle(call: ActiveCall, value: unknown, thrown: boolean): void {
+  settle(call: ActiveCall, value: unknown, thrown: boolean, seen?: Verdict): void {
     const { running, ports, tally, incidents, gate, line, name, isShut } = this.#lane;
     const { request } = call;
     const isTold = call.state === 'running' && (call.isTold || ports.bus.isHeard);
@@ -111,14 +114,14 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     const now = isTimed ? this.#lane.readNow() : call.startedAt;
     running.settle(call, now);
     if (request.signals.length > 0) for (const signal of request.signals) ports.signals.remove(signal, this, call);
-    const verdict = ports.judge(value, thrown);
+    const verdict = seen ?? ports.judge(value, thrown);
     tally.settled[verdict.outcome]++;
     if (isTold) {
       const { outcome, server } = verdict;
       const told = { outcome, callMs: now - call.startedAt, retryAfterMs: server?.retryAfterMs };
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
-    if (verdict.outcome === 'success' || !this.#isPassedOn(value, call)) {
+    if (verdict !== NOTHING_SAID && (verdict.outcome === 'success' || !this.#isPassedOn(value, call))) {
       const { heard } = this.#lane;
       if (verdict.outcome === 'throttled') heard.witness.throttled(call.startNumber);
       if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call, verdict.outcome);
@@ -183,8 +186,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
 
   release(call: ActiveCall, outcome: unknown, hasOutcome: boolean): void {
     if (call.state === 'settled') return;
-    // A lease given back without a word: nothing is known, so nothing is learned but that it is over.
-    this.settle(call, hasOutcome ? outcome : undefined, isError(outcome));
+    this.settle(call, outcome, false, hasOutcome ? this.#lane.ports.judgeSeen(outcome) : NOTHING_SAID);
   }
 
   nested<T>(outer: ActiveCall, fn: () => T): Promise<Awaited<T>> {

@@ -1,7 +1,7 @@
 import type { AlertFacts } from '../base/alert.ts';
 import type { EventBus } from '../base/bus.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Judge } from '../base/verdict.ts';
+import type { Judge, Verdict } from '../base/verdict.ts';
 import type { Spoken } from '../model/spoken.ts';
 import type { SignalHub } from './signals.ts';
 import type { Slices } from './slices.ts';
@@ -14,6 +14,8 @@ export interface LanePorts {
   readonly slices: Slices;
   /** Another one under another policy. */
   judge: Judge;
+  /** Of what was seen elsewhere, or is handed over with a lease: thrown, returned, or said in short. */
+  readonly judgeSeen: (outcome: unknown) => Verdict;
   readonly raise: (facts: AlertFacts) => void;
   /** What has been said of this downstream without any 429, whichever of its lanes said it. */
   readonly spoken: Spoken;

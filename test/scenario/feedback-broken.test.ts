@@ -198,6 +198,33 @@ describe('the limit that a server names', () => {
   });
 });
 
+describe('a lease', () => {
+  it.each([
+    ['a status', { status: 429 }, 'cooldown', 2_000],
+    ['a status and a wait', { statusCode: 429, retryAfterMs: 5_000 }, 'retry-after', 5_000],
+    ['what a client has thrown', { response: { status: 429, headers: { 'retry-after': '5' } } }, 'retry-after', 5_000],
+    ['a verdict', { outcome: 'overloaded', server: { retryAfterMs: 5_000 } }, 'retry-after', 5_000],
+    ['an error', Object.assign(new Error('no'), { status: 429 }), 'cooldown', 2_000],
+  ])('given back with %s tells as much as a report', async (_, outcome, cause, leftMs) => {
+    const rig = new Rig(bucketOf(75, MINUTE, 63));
+    (await rig.dispatcher.acquire('api')).release(outcome);
+    expect(rig.snap().holds).toMatchObject([{ cause, leftMs }]);
+    await rig.rest({ otherCalls: 1 });
+  });
+
+  it('given back without a word ends no row of incidents', async () => {
+    const rig = new Rig(bucketOf(75, MINUTE, 63));
+    rig.call({ fn: () => answer({}, 429) });
+    await rig.to(30_000);
+    (await rig.dispatcher.acquire('api')).release();
+    expect(rig.snap().inARow).toBe(1);
+    await rig.to(MINUTE);
+    (await rig.dispatcher.acquire('api')).release(answer({}));
+    expect(rig.snap().inARow).toBe(0);
+    await rig.rest({ otherCalls: 2 });
+  });
+});
+
 describe('an explanation', () => {
   const refused = (headers: Record<string, string>) => answer({ 'retry-after': '3', ...headers }, 429);
 
@@ -206,6 +233,15 @@ describe('an explanation', () => {
     const headers = { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '2' };
     await world.dispatcher.callDownstream('carrier', () => refused(headers));
     expect(world.alerts[0]).not.toMatchObject({ hypothesis: 'policy-too-wide' });
+    await world.close();
+  });
+
+  it('does not blame the process before where the server asks for more than a window', async () => {
+    const world = new Diagnosed({ quota: '60/minute' }, { limit: 60, windowMs: MINUTE });
+    await world.dispatcher.callDownstream('carrier', () => answer({ 'retry-after': '2592000' }, 429));
+    expect(world.alerts[0]).toMatchObject({ hypothesis: 'unknown' });
+    expect(world.alerts[0]?.explanation).toContain('more time than any declared window lasts');
+    expect(world.alerts[0]?.explanation).not.toContain('Nothing is to be done');
     await world.close();
   });
 
