@@ -131,10 +131,12 @@ export class Gate {
   }
 
   /**
-   * A hold stores up no burst: the first start after it leaves every bucket at most empty, as long as a
-   * bucket emptied at the end of the hold would not be full again.
+   * A hold stores up no burst: the first start after it leaves the buckets of the shortest window at most
+   * empty, as long as a bucket emptied at the end of the hold would not be full again. Those of longer windows
+   * keep what they had: to empty the bucket of a day for a hold of a second would cost a tenth of the day.
    */
   emptied(bucket: Bucket, tat: number, lane: number, holdEnd = this.holdEnd): number {
+    if (this.buckets.some((other) => other.plan.windowMs < bucket.plan.windowMs)) return tat;
     const isFullAgain = holdEnd === undefined || lane >= bucket.fullFromEmpty(this.time.at(holdEnd));
     return isFullAgain ? tat : Math.max(tat, bucket.fullFromEmpty(lane));
   }

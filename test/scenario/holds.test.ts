@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { DownstreamPolicyInput } from '../../src/policy/input.ts';
+import { returned429 } from '../support/answers.ts';
 import { configS } from '../support/configs.ts';
 import { Rig } from '../support/rig.ts';
+
+const MINUTE = 60_000;
 
 describe('Holds', () => {
   it('B109: the snapshot says what a new call is then told, and reading it changes nothing', async () => {
@@ -26,6 +30,23 @@ describe('Holds', () => {
     await rig.to(100_000);
     expect(waiters.map((call) => call.startedMs)).toEqual(waiters.map((_, n) => 20_000 + n * 2_000));
     expect(rig.snap()).toMatchObject({ queued: 0, running: 0, holds: [] });
+    await rig.rest();
+  });
+
+  it('a hold of a second does not cost the quota of a day', async () => {
+    const policy: DownstreamPolicyInput = { quota: ['60/minute', '10000/day'] };
+    const declares = [
+      { limit: 60, windowMs: MINUTE, unit: 'requests' },
+      { limit: 10_000, windowMs: 1_440 * MINUTE, unit: 'requests' },
+    ];
+    const rig = new Rig({ policy, declares });
+    rig.call({ fn: () => returned429('1') });
+    await rig.settle();
+    rig.callMany(400);
+    await rig.to(5 * MINUTE + 1_000);
+    // A minute at half the pace, then four at 48 a minute.
+    expect(rig.starts().length).toBeGreaterThan(200);
+    await rig.to(20 * MINUTE);
     await rig.rest();
   });
 });
