@@ -80,8 +80,15 @@ function throttled(verdict: Verdict): Explanation {
 }
 
 function exhausted(verdict: Verdict): Explanation {
-  const message = `The downstream refused the call${named(verdict)}: a quota is used up that waiting some seconds does not refill, and the call did no work. ${comeBack(verdict)}`;
-  return { code: 'RATE_LIMITED', retryable: true, started: true, ...hintOf(verdict), message };
+  const message = `The downstream refused the call${named(verdict)}: a quota is used up that waiting some seconds does not refill, and the call did no work. ${refill(verdict)}`;
+  // A bill that is not paid is no matter of time.
+  return { code: 'RATE_LIMITED', retryable: waitOf(verdict) !== undefined, started: true, ...hintOf(verdict), message };
+}
+
+function refill(verdict: Verdict): string {
+  return waitOf(verdict) === undefined
+    ? 'When that will be is not known: do not repeat the call before somebody has seen to it.'
+    : comeBack(verdict);
 }
 
 function overloaded(verdict: Verdict): Explanation {

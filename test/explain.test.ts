@@ -132,3 +132,13 @@ describe('an error is explained as its lane has read it', () => {
     expect(explain(forbidden).code).toBe('RATE_LIMITED');
   });
 });
+
+test.each([
+  ['no time that anybody knows', {}, false, 'do not repeat'],
+  ['a reset', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '3600' }, true, '60 min'],
+])('what is exhausted is worth another try where it is known when: %s', (_, headers, retryable, words) => {
+  const error = Object.assign(new Error('no'), { status: 429, code: 'insufficient_quota', headers });
+  const told = explain(error);
+  expect(told).toMatchObject({ code: 'RATE_LIMITED', retryable, started: true });
+  expect(told.message).toContain(words);
+});
