@@ -75,7 +75,7 @@ export interface DownstreamPlan {
   readonly owner?: string;
   readonly source?: string;
   readonly runbook?: string;
-  /** Name of a passed-in classifier. */
+  /** Name of a ready-made or passed-in classifier. */
   readonly classify?: string;
 }
 

@@ -1,4 +1,4 @@
-import { property, shortened } from './fields.ts';
+import { isList, property, shortened } from './fields.ts';
 
 /** Reads one header by its lower-case name; several values joined with ', '. */
 export interface HeaderReader {
@@ -215,11 +215,6 @@ function textOf(value: unknown): string | undefined {
 function plainDigits(value: number): string {
   if (!String(value).includes('e')) return String(value);
   return Math.abs(value) < 1 ? value.toFixed(20) : BigInt(Math.trunc(value)).toString();
-}
-
-/** A proxy that was revoked throws even here. */
-function isList(value: unknown): value is unknown[] {
-  return attempt(() => Array.isArray(value)) === true;
 }
 
 function methodOf(container: object, name: string | symbol): Method | undefined {
