@@ -26,6 +26,16 @@ export default defineConfig({
       { test: { name: 'house', include: ['test/house/**/*.test.ts'], testTimeout: 60_000 } },
       // Real client libraries against servers on the loopback interface.
       { test: { name: 'clients', include: ['test/clients/**/*.test.ts'], testTimeout: 10_000 } },
+      // Real servers on the loopback interface, started by the suite; it fails where they are not installed.
+      {
+        test: {
+          name: 'services',
+          include: ['test/services/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
       // Real time is what these test: one file after the other, so that none starves another of the processor.
       {
         test: {

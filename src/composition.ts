@@ -5,11 +5,10 @@ import type { AlertFacts } from './base/alert.ts';
 import { EventBus } from './base/bus.ts';
 import { type Clock, createSystemClock } from './base/clock.ts';
 import { type AdmissionError, DispatcherClosed, PolicyError, UnknownDownstream } from './base/errors.ts';
-import { fold, nearest } from './base/nearest.ts';
-import type { DownstreamPlan, PolicyPlan } from './base/plan.ts';
+import { nearest } from './base/nearest.ts';
+import type { DownstreamPlan } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
-import { messageOf, show } from './base/text.ts';
-import type { Classifier, Judge } from './base/verdict.ts';
+import { show } from './base/text.ts';
 import type { ClosingReport, DispatcherOptions } from './contract.ts';
 import { Downstream } from './dispatch/downstream.ts';
 import type { Lane } from './dispatch/lane.ts';
@@ -18,12 +17,11 @@ import { readDownstream } from './dispatch/reading.ts';
 import { closed } from './dispatch/refusals.ts';
 import { SignalHub } from './dispatch/signals.ts';
 import { Slices } from './dispatch/slices.ts';
-import { READY_MADE } from './feedback/classifiers.ts';
 import { diagnose } from './feedback/diagnosis.ts';
-import { createJudge } from './feedback/judge.ts';
-import { remembering } from './feedback/remembered.ts';
 import { judgeReport } from './feedback/report.ts';
+import { Judges } from './judges.ts';
 import { Spoken } from './model/spoken.ts';
+import { type Environment, originOf, processEnvironment } from './origin.ts';
 import { diffDownstream } from './policy/diff.ts';
 import { policyHash } from './policy/hash.ts';
 import type { DownstreamPolicyInput } from './policy/input.ts';
@@ -34,8 +32,6 @@ import { VERSION } from './version.ts';
 
 /** Names that an error lists before it says "and so many more". */
 const MOST_LISTED = 12;
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Policy + clock + lanes + telemetry + alerts, put together: the state that every face of one dispatcher shares. */
 export class Composition {
@@ -55,6 +51,7 @@ export class Composition {
   readonly #env: Environment;
   readonly #defaults: DownstreamPolicyInput;
   readonly #suggestions: Suggestions;
+  readonly #judges: Judges;
   readonly #shared: Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken'>;
   #hash: string | undefined;
   #callId = 0;
@@ -65,20 +62,21 @@ export class Composition {
     this.#options = options;
     this.#env = options.env ?? processEnvironment();
     const plan = resolvePolicy(policy, { env: this.#env });
-    this.#checkClassifiers(plan);
-    this.#defaults = defaultsOf(policy, this.#env);
-    this.#suggestions = new Suggestions(policy, this.#defaults, this.#env);
     this.clock = options.clock ?? createSystemClock();
     const { clock } = this;
     const random = options.random ?? Math.random;
     this.bus = new EventBus(() => clock.wallNow());
+    this.#judges = new Judges(options.classify ?? {}, this.bus, () => clock.wallNow());
+    this.#judges.check(plan);
+    this.#defaults = defaultsOf(policy, this.#env);
+    this.#suggestions = new Suggestions(policy, this.#defaults, this.#env);
     const instance = random().toString(36).slice(2, 10).padEnd(8, '0');
     this.desk = createAlertDesk({
       clock,
       sinks: options.alertSinks,
       onAlert: options.onAlert,
       emit: (event) => this.bus.emit(event),
-      origin: this.#origin(instance),
+      origin: originOf(instance, options.name, this.#env, () => this.hash),
     });
     this.#shared = {
       clock,
@@ -140,7 +138,7 @@ export class Composition {
     const changes = diffDownstream(name, known?.plan, plan);
     if (known === undefined) this.downstreams.set(name, this.#make(plan));
     else {
-      known.ports.judge = this.#judge(plan);
+      known.ports.judge = this.#judges.for(plan);
       known.replan(plan);
     }
     this.#hash = undefined;
@@ -198,7 +196,7 @@ export class Composition {
   #make(plan: DownstreamPlan): Downstream {
     const ports: LanePorts = {
       ...this.#shared,
-      judge: this.#judge(plan),
+      judge: this.#judges.for(plan),
       judgeSeen: (outcome) => judgeReport(ports.judge, outcome, { wallNow: () => this.clock.wallNow() }),
       spoken: new Spoken(),
     };
@@ -209,51 +207,6 @@ export class Composition {
     const { findings, wish } = diagnose(facts);
     const suggestion = wish === undefined ? undefined : this.#suggestions.for(facts.downstream, wish);
     return { ...facts, findings, ...(suggestion === undefined ? {} : { suggestion }) };
-  }
-
-  #judge(plan: DownstreamPlan): Judge {
-    const judge = createJudge({
-      downstream: plan.name,
-      throttleStatuses: plan.throttleStatuses,
-      classify: this.#classifier(plan),
-      wallNow: () => this.clock.wallNow(),
-      onClassifierFailure: (error) => {
-        const detail = messageOf(error);
-        this.bus.emit({ at: this.clock.wallNow(), downstream: plan.name, type: 'classifier-failed', detail });
-      },
-    });
-    return remembering(judge);
-  }
-
-  /** One that was passed, by the name in the policy or else that of the downstream; a ready-made one only where it is named. */
-  #classifier(plan: DownstreamPlan): Classifier | undefined {
-    const { classify } = this.#options;
-    const key = plan.classify ?? plan.name;
-    if (classify !== undefined && Object.hasOwn(classify, key)) return classify[key];
-    const isNamed = plan.classify !== undefined && Object.hasOwn(READY_MADE, key);
-    return isNamed ? READY_MADE[key]?.() : undefined;
-  }
-
-  #checkClassifiers(plan: PolicyPlan): void {
-    const known = [...Object.keys(this.#options.classify ?? {}), ...Object.keys(READY_MADE)];
-    const problems = [...plan.downstreams.values()]
-      .filter((one) => one.classify !== undefined && this.#classifier(one) === undefined)
-      .map((one) => {
-        const expected = `known: ${known.join(', ')}`;
-        const near = nearest(one.classify ?? '', known);
-        const hint = near === undefined ? '' : `did you mean ${show(near)}? `;
-        const message = `unknown classifier ${show(one.classify)} (${hint}${expected})`;
-        return { path: `downstreams.${one.name}.classify`, message, found: one.classify, expected };
-      });
-    const names = [...plan.downstreams.values()].flatMap(({ name, classify = name }) => [name, classify]);
-    for (const key of Object.keys(this.#options.classify ?? {})) {
-      // Another name may be one that is registered later; one that only its spelling tells apart is not.
-      const near = names.find((name) => name !== key && fold(name) === fold(key));
-      if (names.includes(key) || near === undefined) continue;
-      const message = `no downstream asks for it (did you mean ${show(near)}?)`;
-      problems.push({ path: `classify.${key}`, message, found: key, expected: near });
-    }
-    if (problems.length > 0) throw new PolicyError(problems);
   }
 
   #unknown(missing: readonly string[]): UnknownDownstream {
@@ -270,31 +223,4 @@ export class Composition {
       downstream: plainName(missing[0]),
     });
   }
-
-  #origin(instance: string): {
-    instance: string;
-    version: string;
-    policyHash: string;
-    service?: string;
-    environment?: string;
-  } {
-    const hash = (): string => this.hash;
-    const service = this.#options.name ?? this.#env.OTEL_SERVICE_NAME;
-    const environment = this.#env.NODE_ENV;
-    return {
-      instance,
-      version: VERSION,
-      get policyHash() {
-        return hash();
-      },
-      ...(service === undefined ? {} : { service }),
-      ...(environment === undefined ? {} : { environment }),
-    };
-  }
-}
-
-/** Runs where there is no process. */
-function processEnvironment(): Environment {
-  const { process } = globalThis as { process?: { env?: Environment } };
-  return process?.env ?? {};
 }

@@ -1,4 +1,4 @@
-export type { PacedSink } from './alerts/mailbox.ts';
+export { DeliveryFailed, type PacedSink } from './alerts/sink.ts';
 export { type StderrSinkOptions, stderrSink } from './alerts/stderr.ts';
 export type {
   Alert,
@@ -35,10 +35,13 @@ export type {
   HeardSnapshot,
   LaneTotals,
   QuotaSnapshot,
+  RecentSnapshot,
   Snapshot,
+  TopEntry,
+  TopSnapshot,
 } from './base/snapshot.ts';
 export type { Classifier, QuotaReading, Verdict } from './base/verdict.ts';
-export type { Cost, Duration, HoldCause, LimitedBy, Outcome, Priority } from './base/words.ts';
+export type { Cost, Duration, HoldCause, LimitedBy, Mode, Outcome, Priority } from './base/words.ts';
 export type { Call, CallContext, Lease, WaitReport } from './dispatch/context.ts';
 export type { Forecast, ForecastAsk } from './dispatch/forecast.ts';
 export {

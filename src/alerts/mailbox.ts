@@ -1,13 +1,8 @@
 import Bottleneck from 'bottleneck';
-import type { Alert, AlertSink } from '../base/alert.ts';
+import type { Alert } from '../base/alert.ts';
 import type { Clock } from '../base/clock.ts';
 import { incidentKey } from './incidents.ts';
-
-/** A sink that may say how often it can be written to. */
-export interface PacedSink extends AlertSink {
-  /** Least milliseconds between two deliveries; default 100. */
-  readonly spacingMs?: number;
-}
+import type { PacedSink } from './sink.ts';
 
 export interface MailboxOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import type { Alert } from '../base/alert.ts';
 import { changeText } from './findings.ts';
-import type { PacedSink } from './mailbox.ts';
+import type { PacedSink } from './sink.ts';
 
 export interface StderrSinkOptions {
   /** Where the text goes; default: the process's stderr, else the console. */

@@ -5,13 +5,15 @@ import type { HoldCause, LimitedBy, Outcome, Priority } from './words.ts';
 /**
  * One fact about one call. Exactly one of `settled`, `refused`, `aborted` ends each call.
  * `settled` ends every call whose `fn` ran, a deadline that passed while it ran included
- * (then with `code`), except where the caller aborted.
+ * (then with `code`), except where the caller aborted. Beside these, a call of a downstream that is only
+ * observed is told once as `would-start` or `would-refuse`, when that is known: `waitedMs` is then what it would
+ * have waited, `code` what it would have been refused with.
  */
 export interface CallEvent {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly downstream: string;
-  readonly type: 'queued' | 'started' | 'refused' | 'aborted' | 'settled';
+  readonly type: 'queued' | 'started' | 'refused' | 'aborted' | 'settled' | 'would-start' | 'would-refuse';
   readonly callId: number;
   readonly priority: Priority;
   readonly tool?: string;

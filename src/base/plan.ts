@@ -1,4 +1,5 @@
-import type { HoldCause, Priority } from './words.ts';
+import type { AlertName, AlertSeverity } from './alert.ts';
+import type { HoldCause, Mode, Priority } from './words.ts';
 
 /**
  * A policy, resolved: every default filled in, every duration in milliseconds, every share computed.
@@ -8,6 +9,27 @@ export interface PolicyPlan {
   readonly downstreams: ReadonlyMap<string, DownstreamPlan>;
   /** Short hash of the resolved policy; goes into alerts. */
   readonly hash: string;
+  /** Where incidents are delivered, as the policy names it; absent where it says nothing. */
+  readonly alerts?: readonly SinkPlan[];
+}
+
+export type SinkKind = 'stderr' | 'jsonl' | 'webhook' | 'alertmanager' | 'pagerduty' | 'slack' | 'otel';
+
+/** One sink that a policy names. Secrets are references (`SLACK_WEBHOOK_URL`, `file:/run/secrets/slack`), never values. */
+export interface SinkPlan {
+  /** Unique in its policy: the kind, or what the policy calls it. */
+  readonly name: string;
+  readonly kind: SinkKind;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly only?: SinkFilter;
+}
+
+/** Which alerts a sink gets: those that match every list that is there. */
+export interface SinkFilter {
+  readonly severity?: readonly AlertSeverity[];
+  readonly owner?: readonly string[];
+  readonly downstream?: readonly string[];
+  readonly name?: readonly AlertName[];
 }
 
 /** One declared quota and what this process makes of it. */
@@ -46,6 +68,9 @@ export interface WarmPlan {
 /** `Infinity` in `leaseGraceMs` means never. An absent limit is no limit. */
 export interface DownstreamPlan {
   readonly name: string;
+  readonly mode: Mode;
+  /** No sink hears of this downstream until then (epoch milliseconds); metrics, events and `onAlert` go on. */
+  readonly mute?: { readonly until: number; readonly reason: string };
   readonly quotas: readonly QuotaPlan[];
   readonly utilization: number;
   readonly maxConcurrent?: number;

@@ -1,7 +1,7 @@
 import type { ErrorCode } from './errors.ts';
 import type { HoldState } from './plan.ts';
 import type { QuotaReading } from './verdict.ts';
-import type { LimitedBy, Outcome, Priority } from './words.ts';
+import type { LimitedBy, Mode, Outcome, Priority } from './words.ts';
 
 /** The state of one bucket. */
 export interface QuotaSnapshot {
@@ -38,6 +38,7 @@ export interface LaneTotals {
 /** One downstream: its own lane, with the lanes of its accounts added to the counts. */
 export interface DownstreamSnapshot {
   readonly downstream: string;
+  readonly mode: Mode;
   readonly queued: number;
   readonly classes: Readonly<Record<Priority, ClassSnapshot>>;
   readonly oldestWaitMs: number;
@@ -66,7 +67,35 @@ export interface DownstreamSnapshot {
   readonly heard?: HeardSnapshot;
   /** Lanes kept for `ctx.account`. */
   readonly accounts: number;
+  readonly recent?: RecentSnapshot;
+  readonly top?: TopSnapshot;
   readonly totals: LaneTotals;
+}
+
+/** What the last minute was like. */
+export interface RecentSnapshot {
+  /** Starts per second over the last minute. */
+  readonly startsPerSecond: number;
+  /** Quantiles of the waits that ended in it, in milliseconds; absent where none did. */
+  readonly waitP50Ms?: number;
+  readonly waitP95Ms?: number;
+  readonly refused: number;
+  readonly throttled: number;
+}
+
+/** Who uses a downstream most: at most ten each, the most permits in the last window first, then the most waiters. */
+export interface TopSnapshot {
+  readonly windowMs: number;
+  readonly runs: readonly TopEntry[];
+  readonly tools: readonly TopEntry[];
+}
+
+export interface TopEntry {
+  /** A `runId` or a `tool`. */
+  readonly name: string;
+  readonly waiting: number;
+  /** Permits of requests taken in the last window. */
+  readonly permits: number;
 }
 
 /** The server's own counters, as an answer told them last. */

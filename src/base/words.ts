@@ -7,6 +7,12 @@ export type LimitedBy = 'quota' | 'concurrency' | 'interval' | 'hold' | 'queue';
 /** Why no call may start before an instant. */
 export type HoldCause = 'retry-after' | 'quota-reset' | 'cooldown' | 'operator';
 
+/**
+ * What Penstock does with a downstream's calls. `enforce`: they wait or are refused. `observe`: every call starts
+ * at once, the lane keeps its books as if it enforced and reports what it would have done. `off`: neither.
+ */
+export type Mode = 'enforce' | 'observe' | 'off';
+
 /** Classes of service, highest first. */
 export type Priority = 'interactive' | 'normal' | 'batch';
 

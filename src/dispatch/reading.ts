@@ -27,6 +27,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
   );
   return {
     downstream: plan.name,
+    mode: plan.mode,
     queued: sum((one) => one.line.length),
     classes: readClasses(lanes, now),
     oldestWaitMs: most((one) => ageOf(one, undefined, now)),

@@ -21,6 +21,7 @@ export function planDownstream(draft: Draft): DownstreamPlan {
   const cooldown = planCooldown(draft);
   return {
     name: draft.name,
+    mode: options.mode ?? 'enforce',
     quotas,
     utilization,
     ...(unlimited ? {} : planLimits(draft, workers)),

@@ -30,6 +30,8 @@ export const ATTRIBUTE = {
   quota: 'quota',
   cause: 'cause',
   sink: 'sink',
+  mode: 'mode',
+  hash: 'hash',
 } as const;
 
 /** Every metric: the one home of names, units and descriptions. */
@@ -39,6 +41,15 @@ export const METRICS = {
     kind: 'histogram',
     unit: 'ms',
     description: 'Time a call spent in the lane until it started, was refused or was aborted.',
+    attributes: ['downstream', 'outcome', 'priority'],
+    boundaries: MS_BOUNDARIES,
+  },
+  wouldWait: {
+    name: 'downstream.would_wait_ms',
+    kind: 'histogram',
+    unit: 'ms',
+    description:
+      'Time a call of a downstream that is only observed would have waited until its start (started) or refusal (would_refuse).',
     attributes: ['downstream', 'outcome', 'priority'],
     boundaries: MS_BOUNDARIES,
   },
@@ -54,7 +65,8 @@ export const METRICS = {
     name: 'downstream.admissions',
     kind: 'counter',
     unit: '{call}',
-    description: 'Calls that were started, refused (error.type says why) or aborted before they started.',
+    description:
+      'Calls that were started, refused (error.type says why) or aborted before they started; would_refuse: started, and refused had the downstream not been only observed.',
     attributes: ['downstream', 'outcome', 'error.type'],
   },
   throttled: {
@@ -127,6 +139,27 @@ export const METRICS = {
     unit: 'ms',
     description: 'Time left until a hold ends; 0 where there is none.',
     attributes: ['downstream', 'cause'],
+  },
+  paused: {
+    name: 'downstream.paused',
+    kind: 'gauge',
+    unit: '1',
+    description: '1 while a hold is so long that new work is refused, else 0.',
+    attributes: ['downstream'],
+  },
+  mode: {
+    name: 'downstream.mode',
+    kind: 'gauge',
+    unit: '1',
+    description: '1 for the mode in force (enforce, observe, off), 0 for the others.',
+    attributes: ['downstream', 'mode'],
+  },
+  policy: {
+    name: 'downstream.policy',
+    kind: 'gauge',
+    unit: '1',
+    description: '1, with the hash of the policy that this process runs.',
+    attributes: ['hash'],
   },
   alertsDropped: {
     name: 'downstream.alerts.dropped',

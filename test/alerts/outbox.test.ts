@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { buildAlert } from '../../src/alerts/alert.ts';
-import type { PacedSink } from '../../src/alerts/mailbox.ts';
 import { createOutbox, type Outbox } from '../../src/alerts/outbox.ts';
+import type { PacedSink } from '../../src/alerts/sink.ts';
 import type { Alert } from '../../src/base/alert.ts';
 import type { DispatcherEvent } from '../../src/base/events.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';

@@ -115,6 +115,7 @@ export function lane(downstream: string, fields: Partial<DownstreamSnapshot> = {
   const quiet = { length: 0, oldestMs: 0 };
   return {
     downstream,
+    mode: 'enforce',
     queued: 0,
     classes: { interactive: quiet, normal: quiet, batch: quiet },
     oldestWaitMs: 0,
