@@ -68,7 +68,8 @@ export interface WarmPlan {
 /** `Infinity` in `leaseGraceMs` means never. An absent limit is no limit. */
 export interface DownstreamPlan {
   readonly name: string;
-  readonly mode: Mode;
+  /** Absent: `enforce`. */
+  readonly mode?: Mode;
   /** No sink hears of this downstream until then (epoch milliseconds); metrics, events and `onAlert` go on. */
   readonly mute?: { readonly until: number; readonly reason: string };
   readonly quotas: readonly QuotaPlan[];

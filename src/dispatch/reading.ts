@@ -27,7 +27,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
   );
   return {
     downstream: plan.name,
-    mode: plan.mode,
+    mode: plan.mode ?? 'enforce',
     queued: sum((one) => one.line.length),
     classes: readClasses(lanes, now),
     oldestWaitMs: most((one) => ageOf(one, undefined, now)),

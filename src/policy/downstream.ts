@@ -21,7 +21,6 @@ export function planDownstream(draft: Draft): DownstreamPlan {
   const cooldown = planCooldown(draft);
   return {
     name: draft.name,
-    mode: options.mode ?? 'enforce',
     quotas,
     utilization,
     ...(unlimited ? {} : planLimits(draft, workers)),
