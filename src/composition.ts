@@ -77,6 +77,8 @@ export class Composition {
       onAlert: options.onAlert,
       emit: (event) => this.bus.emit(event),
       origin: originOf(instance, options.name, this.#env, () => this.hash),
+      random,
+      mutedUntil: (downstream) => this.downstreams.get(downstream)?.plan.mute?.until,
     });
     this.#shared = {
       clock,
@@ -142,6 +144,7 @@ export class Composition {
       known.replan(plan);
     }
     this.#hash = undefined;
+    this.desk.replanned();
     if (changes.length > 0) this.#tellChanges(name, changes);
   }
 
@@ -159,14 +162,14 @@ export class Composition {
 
   snapshot(): Snapshot {
     const { name } = this.#options;
-    const { pending, dropped } = this.desk;
+    const { pending, dropped, sinks } = this.desk;
     return {
       schema: 1,
       at: this.clock.wallNow(),
       ...(name === undefined ? {} : { name }),
       policyHash: this.hash,
       isClosed: this.isClosed,
-      alerts: { pending, dropped: { ...dropped } },
+      alerts: { pending, dropped, sinks },
       downstreams: [...this.downstreams.values()].map(readDownstream),
     };
   }
