@@ -69,7 +69,7 @@ export class Mailbox {
     this.#clock = ports.clock;
     this.#random = ports.random;
     const spacingMs = Math.min(atLeast(0, sink.spacingMs, SPACING_MS), LONGEST_SPACING_MS);
-    this.#pacer = new Pacer(ports.clock, spacingMs);
+    this.#pacer = new Pacer(spacingMs);
     this.#alarm = new Alarm(ports.clock, () => {
       this.#wake();
       this.#onHoldEnd?.();
