@@ -14,7 +14,7 @@ const plain = fc.constantFrom('takes', 'throws', 'hangs', 'fails', 'refuses', 'a
 const answer: fc.Arbitrary<Answer> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ does: 'takes' } as const) },
   { weight: 4, arbitrary: plain.map((does) => ({ does }) as Answer) },
-  { weight: 1, arbitrary: fc.integer({ min: 1, max: 9_000 }).map((ms) => ({ does: 'takes slowly', ms }) as const) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 8_000 }).map((ms) => ({ does: 'takes slowly', ms }) as const) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 90_000 }).map((ms) => ({ does: 'asks to wait', ms }) as const) },
 );
 const step: fc.Arbitrary<Step> = fc.record({

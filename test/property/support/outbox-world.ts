@@ -32,6 +32,7 @@ export class OutboxWorld {
   readonly faults: string[] = [];
   readonly delivered: string[] = [];
   readonly refused = new Set<string>();
+  readonly #refusedInBatch = new Set<string>();
   readonly outbox: Outbox;
   sent = 0;
   readonly #script: Script;
@@ -99,10 +100,12 @@ export class OutboxWorld {
     await closed;
     this.#isClosed = true;
     this.checkSums();
+    // Those of a sink that takes its time are its own.
+    await vi.advanceTimersByTimeAsync(9_000);
+    if (vi.getTimerCount() > 0) this.faults.push(`${vi.getTimerCount()} timers after the end`);
     this.#send({ afterMs: 0, downstream: 0, flush: false, isUpdate: false });
     await vi.advanceTimersByTimeAsync(100_000);
     this.checkSums();
-    if (vi.getTimerCount() > 0) this.faults.push(`${vi.getTimerCount()} timers after the end`);
   }
 
   #send({ downstream, isUpdate }: Step): void {
@@ -122,6 +125,9 @@ export class OutboxWorld {
     if (now < this.#notBefore) this.faults.push(`${this.#notBefore - now} ms too early`);
     if (alerts.length > mostAtOnce || new Set(alerts.map(({ downstream }) => downstream)).size < alerts.length) {
       this.faults.push('a batch that is none');
+    }
+    if (alerts.length > 1 && alerts.some((alert) => this.#refusedInBatch.has(textOf(alert)))) {
+      this.faults.push('what was refused in a batch was sent in one again');
     }
     this.#startedAt = now;
     const answer: Answer = this.#isWell
@@ -148,6 +154,7 @@ export class OutboxWorld {
         throw new DeliveryFailed('429', { isRetryable: true, status: 429, retryAfterMs: answer.ms });
       case 'refuses':
         if (alerts.length === 1) this.refused.add(textOf(alerts[0]!));
+        else for (const alert of alerts) this.#refusedInBatch.add(textOf(alert));
         throw new DeliveryFailed('400', { isRetryable: false, status: 400 });
       case 'fails':
         throw new DeliveryFailed('503', { isRetryable: true, status: 503 });
