@@ -31,8 +31,9 @@ interface Counts {
 /** A sink that has failed this often in a row, or for this long, is somebody's business. */
 const MOST_ATTEMPTS = 5;
 const LONGEST_MS = 60_000;
-/** Told again no sooner than a sink is told of a changed incident. */
+/** Told anew no sooner than a sink is told of a changed incident; while it lasts, once an hour. */
 const SPACING_MS = 300_000;
+const LASTING_SPACING_MS = 3_600_000;
 
 /**
  * Judges one sink by its attempts. What is lost for good (an alert that was refused or had no room) is told
@@ -110,7 +111,7 @@ export class Health {
 
   #trouble(what: string): void {
     const now = this.#now();
-    if (now < this.#troubleAt + SPACING_MS) return;
+    if (now < this.#troubleAt + (this.#isInTrouble ? LASTING_SPACING_MS : SPACING_MS)) return;
     this.#troubleAt = now;
     this.#isInTrouble = true;
     const { pending, dropped } = this.#counts();
