@@ -13,7 +13,7 @@ import { readRequest } from './dispatch/request.ts';
 import { mergeContexts, NO_SCOPE, type Scope, scopeWithin } from './dispatch/scope.ts';
 import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
 
-export type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
+export type { CancelAsk, ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
 
 const LONGEST_PAUSE_MS = 366 * 86_400_000;
 
@@ -116,6 +116,10 @@ class Face implements Dispatcher {
   };
 
   readonly unregister = (name: string): void => this.#composition.unregister(name);
+
+  readonly apply: Dispatcher['apply'] = (policy) => this.#composition.apply(policy);
+
+  readonly cancel: Dispatcher['cancel'] = (which, reason) => this.#composition.cancel(which, reason);
 
   readonly pause = (
     downstream: string,

@@ -13,6 +13,7 @@ export type {
 export type { Clock } from './base/clock.ts';
 export {
   AdmissionError,
+  CallCancelled,
   CostExceedsQuota,
   DeadlineExceeded,
   type DeadlinePhase,
@@ -45,6 +46,7 @@ export type { Cost, Duration, HoldCause, LimitedBy, Mode, Outcome, Priority } fr
 export type { Call, CallContext, Lease, WaitReport } from './dispatch/context.ts';
 export type { Forecast, ForecastAsk } from './dispatch/forecast.ts';
 export {
+  type CancelAsk,
   type ClosingReport,
   createDispatcher,
   type Dispatcher,
