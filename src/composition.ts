@@ -36,21 +36,24 @@ export class Composition {
   readonly desk: AlertDesk;
   readonly telemetry: Telemetry;
   readonly registry: Registry;
+  readonly env: Environment;
+  readonly nextIncidentId: () => string;
+  /** Monotonic milliseconds at which it was made. */
+  readonly bornAt: number;
   isClosed = false;
   /** Set once it is being closed. */
   closing: Promise<ClosingReport> | undefined;
   /** Told when a lane that was shut comes to rest. */
   onRest: () => void = () => undefined;
   readonly #options: DispatcherOptions;
-  readonly #env: Environment;
   #callId = 0;
   #incidentId = 0;
 
   constructor(policy: unknown, options: DispatcherOptions) {
     checkArguments(policy, options);
     this.#options = options;
-    this.#env = options.env ?? processEnvironment();
-    const plan = resolvePolicy(policy, { env: this.#env });
+    this.env = options.env ?? processEnvironment();
+    const plan = resolvePolicy(policy, { env: this.env });
     this.clock = options.clock ?? createSystemClock();
     const { clock } = this;
     const random = options.random ?? Math.random;
@@ -63,8 +66,10 @@ export class Composition {
       sinks: options.alertSinks,
       onAlert: options.onAlert,
       emit: (event) => this.bus.emit(event),
-      origin: originOf(instance, options.name, this.#env, () => this.hash),
+      origin: originOf(instance, options.name, this.env, () => this.hash),
     });
+    this.nextIncidentId = () => `${instance}-i${++this.#incidentId}`;
+    this.bornAt = clock.now();
     const shared = {
       clock,
       bus: this.bus,
@@ -73,14 +78,14 @@ export class Composition {
       raise: (facts: AlertFacts) => void this.desk.raise(this.#diagnosed(facts)),
       random,
       nextCallId: () => ++this.#callId,
-      nextIncidentId: () => `${instance}-i${++this.#incidentId}`,
+      nextIncidentId: this.nextIncidentId,
       rested: () => {
         this.registry.rested();
         this.onRest();
       },
-      bornAt: clock.now(),
+      bornAt: this.bornAt,
     };
-    const parts = { env: this.#env, bus: this.bus, wallNow: () => clock.wallNow(), judges };
+    const parts = { env: this.env, bus: this.bus, wallNow: () => clock.wallNow(), judges };
     this.registry = new Registry(policy, plan, parts, shared);
     const host = { wallNow: () => clock.wallNow(), snapshot: () => this.snapshot(), version: VERSION };
     this.telemetry = createTelemetry(host, options.telemetry);

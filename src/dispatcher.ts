@@ -11,6 +11,8 @@ import { type Forecast, type ForecastAsk, forecast } from './dispatch/forecast.t
 import type { Lane } from './dispatch/lane.ts';
 import { readRequest } from './dispatch/request.ts';
 import { mergeContexts, NO_SCOPE, type Scope, scopeWithin } from './dispatch/scope.ts';
+import { openDoor } from './door.ts';
+import { POLICY_DOOR, type PolicyDoor } from './policy/door.ts';
 import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
 
 export type { CancelAsk, ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
@@ -162,6 +164,8 @@ class Face implements Dispatcher {
     begin(closeAll(composition, options ?? {}));
     return composition.closing;
   };
+
+  readonly [POLICY_DOOR] = (): PolicyDoor => openDoor(this.#composition);
 
   readonly [Symbol.asyncDispose] = async (): Promise<void> => {
     await this.close();

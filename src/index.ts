@@ -57,5 +57,6 @@ export { type Explanation, explain } from './explain.ts';
 export { awsPartial, graphql, jsonBody, mcpToolResult } from './feedback/classifiers.ts';
 export type { CodeOutcome } from './feedback/code-rows.ts';
 export type { DownstreamPolicyInput, Policy, PolicyInput, QuotaInput } from './policy/input.ts';
-export { loadPolicy } from './policy/load.ts';
+export { loadPolicy, type PolicyFiles } from './policy/load.ts';
+export { type PolicyTarget, type PolicyWatch, type WatchOptions, watchPolicy } from './policy/watch.ts';
 export type { TelemetryOptions } from './telemetry/telemetry.ts';

@@ -5,7 +5,7 @@ import { show } from './base/text.ts';
 import { Downstream } from './dispatch/downstream.ts';
 import type { Lane } from './dispatch/lane.ts';
 import type { LanePorts } from './dispatch/ports.ts';
-import { closed, type Refusal } from './dispatch/refusals.ts';
+import { closed } from './dispatch/refusals.ts';
 import { judgeReport } from './feedback/report.ts';
 import type { Judges } from './judges.ts';
 import { Spoken } from './model/spoken.ts';
@@ -41,11 +41,13 @@ interface Checked {
 /** Which downstreams there are, under which policy; and how one policy takes the place of another. */
 export class Registry {
   readonly downstreams = new Map<string, Downstream>();
-  /** Gone from the policy: with calls that wait or run still, or with levels and holds worth keeping. */
+  /** Gone from the policy: with calls that wait or run still, or with levels and holds for the day they come back. */
   readonly gone = new Map<string, Downstream>();
+  /** Unregistered, with calls that still run. Whoever is registered under the name again begins anew. */
+  readonly #retired = new Set<Downstream>();
   suggestions: Suggestions;
   /** Of the whole policy that was put in force last: what was registered one by one is not in it. */
-  appliedHash: string;
+  #appliedHash: string;
   readonly #options: RegistryOptions;
   readonly #shared: SharedPorts;
   /** The plan that each downstream is to have: while one policy takes the place of another, some have it yet to come. */
@@ -63,7 +65,7 @@ export class Registry {
     this.suggestions = new Suggestions(policy, this.#defaults, env);
     for (const one of plan.downstreams.values()) this.#add(one);
     this.#alerts = plan.alerts;
-    this.#hash = this.appliedHash = plan.hash;
+    this.#hash = this.#appliedHash = plan.hash;
   }
 
   /** Of the policy as it is now: worked out when somebody asks. */
@@ -85,13 +87,19 @@ export class Registry {
     this.#tell(name, changes);
   }
 
-  /** Forgets a downstream; with `waiters` those that wait are refused, else they still run. */
+  /** Forgets a downstream that there is: waiters are refused, running calls finish. */
   unregister(name: string): void {
     const changes = diffDownstream(name, this.#wanted.get(name), undefined);
+    const downstream = this.downstreams.get(name);
+    this.#wanted.delete(name);
+    this.downstreams.delete(name);
     this.suggestions.erase(name);
-    this.#retire(name);
     this.#hash = undefined;
-    this.#shut(name, true);
+    if (downstream !== undefined) {
+      this.#retired.add(downstream);
+      downstream.shut(closed('lane'), true);
+      this.rested();
+    }
     this.#tell(name, changes);
   }
 
@@ -115,7 +123,7 @@ export class Registry {
     this.#defaults = defaults;
     this.suggestions = suggestions;
     this.#alerts = plan.alerts;
-    this.#hash = this.appliedHash = plan.hash;
+    this.#hash = this.#appliedHash = plan.hash;
     for (const name of byName.keys()) {
       const wanted = plan.downstreams.get(name);
       if (wanted !== undefined) this.#want(wanted);
@@ -123,20 +131,27 @@ export class Registry {
     }
     for (const name of byName.keys()) {
       if (this.downstreams.has(name)) this.#settle(name);
-      else this.#shut(name, false);
+      else this.#shut(name);
     }
     for (const [name, changes] of byName) this.#tell(name, changes);
     return [...byName.values()].flat();
   }
 
+  /** Whether it is this policy that was put in force last, as a whole. */
+  isInForce(plan: PolicyPlan): boolean {
+    return plan.hash === this.#appliedHash && diffSinks(this.#alerts, plan.alerts).length === 0;
+  }
+
   /** A lane that was shut has come to rest: what need not be remembered is let go. */
   rested(): void {
+    for (const downstream of this.#retired) if (downstream.isAtRest) this.#retired.delete(downstream);
     this.#sweep();
   }
 
   *everyDownstream(): IterableIterator<Downstream> {
     yield* this.downstreams.values();
     yield* this.gone.values();
+    yield* this.#retired;
   }
 
   /** All lanes, those of downstreams that are gone too. */
@@ -190,11 +205,9 @@ export class Registry {
     downstream.replan(plan);
   }
 
-  #shut(name: string, waiters: boolean): void {
+  #shut(name: string): void {
     const downstream = this.gone.get(name);
-    if (downstream === undefined) return;
-    const refusal: Refusal = closed('lane');
-    if (waiters || !downstream.isShut) downstream.shut(refusal, waiters);
+    if (downstream?.isShut === false) downstream.shut(closed('lane'), false);
     this.#sweep();
   }
 
