@@ -11,9 +11,11 @@ import { type Forecast, type ForecastAsk, forecast } from './dispatch/forecast.t
 import type { Lane } from './dispatch/lane.ts';
 import { readRequest } from './dispatch/request.ts';
 import { mergeContexts, NO_SCOPE, type Scope, scopeWithin } from './dispatch/scope.ts';
+import { openDoor } from './door.ts';
+import { POLICY_DOOR, type PolicyDoor } from './policy/door.ts';
 import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
 
-export type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
+export type { CancelAsk, ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
 
 const LONGEST_PAUSE_MS = 366 * 86_400_000;
 
@@ -117,6 +119,10 @@ class Face implements Dispatcher {
 
   readonly unregister = (name: string): void => this.#composition.unregister(name);
 
+  readonly apply: Dispatcher['apply'] = (policy) => this.#composition.apply(policy);
+
+  readonly cancel: Dispatcher['cancel'] = (which, reason) => this.#composition.cancel(which, reason);
+
   readonly pause = (
     downstream: string,
     options: { readonly for: number | string; readonly reason?: string | undefined },
@@ -161,6 +167,8 @@ class Face implements Dispatcher {
     begin(closeAll(composition, options ?? {}));
     return composition.closing;
   };
+
+  readonly [POLICY_DOOR] = (): PolicyDoor => openDoor(this.#composition);
 
   readonly [Symbol.asyncDispose] = async (): Promise<void> => {
     await this.close();

@@ -1,8 +1,10 @@
 import { isAdmissionError } from '../base/errors.ts';
+import type { Cost } from '../base/words.ts';
+import type { Costs } from '../model/bucket.ts';
 import type { ActiveCall } from './active.ts';
 import type { Call, CallContext } from './context.ts';
 import { freePlaces, type LaneCore } from './core.ts';
-import { missed } from './endings.ts';
+import { mark, missed } from './endings.ts';
 import { refusalAtEntry } from './entry.ts';
 import { type Expectation, expect, expectLast, shown } from './expectation.ts';
 import { NESTED_RANK } from './line.ts';
@@ -90,15 +92,21 @@ export class Admission {
   /** The lane has another policy: waiters that can never fit any more are refused. */
   replanned(now: number): void {
     const { gate, line } = this.#core;
+    const { endings } = this.#parts;
     this.#plain = plainRequest(gate.plan, now);
-    for (const waiter of [...line]) {
+    const misfits: Waiter[] = [];
+    let last: { readonly cost: Cost; readonly costs: Costs } | undefined;
+    for (const waiter of line) {
       const { cost } = waiter.request;
-      waiter.costs = cost === undefined ? this.#plain.costs : costsOf(gate.plan, cost);
+      // Of very many waiters most cost the same: a list of numbers for each would be half of the work.
+      if (cost !== undefined && cost !== last?.cost) last = { cost, costs: costsOf(gate.plan, cost) };
+      waiter.costs = cost === undefined ? this.#plain.costs : last!.costs;
       const refusal = this.#neverFits(waiter.costs);
-      if (refusal !== undefined) this.#parts.endings.refuse(waiter, refusal, now);
+      if (refusal !== undefined && mark(waiter, endings.refusing(refusal, now))) misfits.push(waiter);
     }
     line.recount();
     this.#core.entering.recost(this.#plain.costs);
+    endings.leave(misfits);
   }
 
   /** `at` is a reading of this very turn; a call without limits needs none as long as nobody is ahead of it. */

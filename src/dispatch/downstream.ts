@@ -4,7 +4,7 @@ import { show } from '../base/text.ts';
 import { Lane } from './lane.ts';
 import type { LanePorts } from './ports.ts';
 import { type Refusal, tooManyAccounts } from './refusals.ts';
-import { plainRequest } from './request.ts';
+import { plainRequest, type Request } from './request.ts';
 import { Tally } from './tally.ts';
 
 /** One downstream: its own lane, and one more for each account whose quota is counted apart. */
@@ -80,9 +80,32 @@ export class Downstream {
     for (const lane of this.lanes()) lane.shut(refusal, waiters);
   }
 
+  /** Takes calls again. */
+  reopen(): void {
+    this.#shut = undefined;
+    for (const lane of this.lanes()) lane.reopen();
+  }
+
+  get isShut(): boolean {
+    return this.#shut !== undefined;
+  }
+
+  /** Refuses those that wait and match, in all its lanes; how many. */
+  cancel(matches: (request: Request) => boolean, refusal: Refusal): number {
+    let count = 0;
+    for (const lane of [...this.lanes()]) count += lane.cancel(matches, refusal);
+    return count;
+  }
+
   get isAtRest(): boolean {
     for (const lane of this.lanes()) if (!lane.isAtRest) return false;
     return true;
+  }
+
+  /** Knows nothing that one made anew would not. */
+  get isForgettable(): boolean {
+    for (const lane of this.lanes()) if (!lane.isForgettable) return false;
+    return this.#pausedUntil <= this.ports.clock.now();
   }
 
   /** The lane of an account for a look at it: one that does not exist yet is not kept. */

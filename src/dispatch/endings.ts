@@ -91,12 +91,13 @@ export class Endings implements AbortOwner<Waiter> {
 
   /**
    * Ends waiters. All of them are marked first, and a marked one is never started; then they leave, in goes
-   * of a few milliseconds where they are very many.
+   * of a few milliseconds where they are very many. How many there were.
    */
-  end(waiters: Iterable<Waiter>, ending: Ending): void {
+  end(waiters: Iterable<Waiter>, ending: Ending): number {
     const marked: Waiter[] = [];
     for (const waiter of waiters) if (mark(waiter, ending)) marked.push(waiter);
     this.leave(marked);
+    return marked.length;
   }
 
   /** Waiters that are marked leave the line. */

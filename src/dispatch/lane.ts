@@ -16,6 +16,7 @@ import { Line, NESTED_RANK } from './line.ts';
 import { Looks } from './looks.ts';
 import type { LanePorts } from './ports.ts';
 import type { Refusal } from './refusals.ts';
+import type { Request } from './request.ts';
 import { Running } from './running.ts';
 import { Service } from './service.ts';
 import { Tally } from './tally.ts';
@@ -117,6 +118,21 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
     const ending = this.#endings.refusing(refusal, this.readNow());
     for (const rank of ranks) this.#endings.end(this.line.members(rank), ending);
     this.#pump();
+  }
+
+  /** Takes calls again: its downstream has come back before the last of it was over. */
+  reopen(): void {
+    this.#admission.closed = undefined;
+    this.#admission.isDraining = false;
+    this.#isCleared = false;
+  }
+
+  /** Refuses those that wait and match; how many. */
+  cancel(matches: (request: Request) => boolean, refusal: Refusal): number {
+    const matching = [...this.line].filter(({ request }) => matches(request));
+    const count = this.#endings.end(matching, this.#endings.refusing(refusal, this.readNow()));
+    if (count > 0) this.#pump();
+    return count;
   }
 
   get isShut(): boolean {

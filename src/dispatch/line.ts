@@ -88,9 +88,9 @@ export class Line {
     waiter.leaf.left();
     line.arrivals.left(line.turns.length);
     this.length--;
-    // While a change of policy refuses waiters, there may be fewer buckets than were counted: `recount` follows.
-    const buckets = Math.min(line.permits.length, this.#gate.buckets.length);
-    for (let i = 0; i < buckets; i++) line.permits[i]! -= Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
+    for (let i = 0; i < line.permits.length; i++) {
+      line.permits[i]! -= Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
+    }
     if (line.turns.length === 0) this.#forgetPermits(line);
   }
 

@@ -31,6 +31,14 @@ export function diffDownstream(
   return pairs.map((pair) => ({ downstream, ...pair }));
 }
 
+/** Where alerts are sent: named, not shown, since options may hold addresses. */
+export function diffSinks(before: PolicyPlan['alerts'], after: PolicyPlan['alerts']): PolicyChange[] {
+  if (canonicalText(before) === canonicalText(after)) return [];
+  const from = before?.map(({ name }) => name);
+  const to = after?.map(({ name }) => name);
+  return [{ downstream: '', path: 'alerts', from, to, note: 'alerts go where they went until the next start' }];
+}
+
 type Options = Readonly<Record<string, unknown>>;
 type Pair = Omit<PolicyChange, 'downstream'>;
 
