@@ -9,6 +9,7 @@ import { nearest } from './base/nearest.ts';
 import type { DownstreamPlan } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import { show } from './base/text.ts';
+import type { Mode } from './base/words.ts';
 import type { ClosingReport, DispatcherOptions } from './contract.ts';
 import { Downstream } from './dispatch/downstream.ts';
 import type { Lane } from './dispatch/lane.ts';
@@ -21,8 +22,10 @@ import { diagnose } from './feedback/diagnosis.ts';
 import { judgeReport } from './feedback/report.ts';
 import { Judges } from './judges.ts';
 import { Spoken } from './model/spoken.ts';
+import { Modes } from './modes.ts';
 import { type Environment, originOf, processEnvironment } from './origin.ts';
 import { diffDownstream } from './policy/diff.ts';
+import { modeOfAll } from './policy/environment.ts';
 import { policyHash } from './policy/hash.ts';
 import type { DownstreamPolicyInput } from './policy/input.ts';
 import { defaultsOf, resolveDownstream, resolvePolicy } from './policy/resolve.ts';
@@ -53,6 +56,7 @@ export class Composition {
   readonly #suggestions: Suggestions;
   readonly #judges: Judges;
   readonly #shared: Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken'>;
+  readonly #modes: Modes;
   #hash: string | undefined;
   #callId = 0;
   #incidentId = 0;
@@ -68,6 +72,7 @@ export class Composition {
     this.bus = new EventBus(() => clock.wallNow());
     this.#judges = new Judges(options.classify ?? {}, this.bus, () => clock.wallNow());
     this.#judges.check(plan);
+    this.#modes = new Modes(modeOfAll(this.#env));
     this.#defaults = defaultsOf(policy, this.#env);
     this.#suggestions = new Suggestions(policy, this.#defaults, this.#env);
     const instance = random().toString(36).slice(2, 10).padEnd(8, '0');
@@ -132,7 +137,7 @@ export class Composition {
     }
     if (this.isClosed)
       throw new DispatcherClosed(`${name}: not registered, the dispatcher is closed.`, { downstream: name });
-    const plan = resolveDownstream(name, policy, this.#defaults);
+    const plan = this.#modes.planned(resolveDownstream(name, policy, this.#defaults));
     const known = this.downstreams.get(name);
     this.#suggestions.write(name, policy);
     const changes = diffDownstream(name, known?.plan, plan);
@@ -155,6 +160,19 @@ export class Composition {
     this.#rested();
     this.#hash = undefined;
     this.#tellChanges(name, changes);
+  }
+
+  /** Another mode at run time: of one downstream, or of all. */
+  setMode(mode: Mode | 'policy', only: string | undefined): void {
+    if (this.isClosed) throw new DispatcherClosed('setMode: the dispatcher is closed.', { downstream: only ?? '' });
+    const chosen = only === undefined ? [...this.downstreams.values()] : [this.find(only)];
+    this.#modes.say(mode, only);
+    for (const downstream of chosen) {
+      const { mode: from, plan } = downstream;
+      downstream.say(this.#modes.saidOf(plan.name));
+      const { mode: to } = downstream;
+      if (from !== to) this.#tellChanges(plan.name, [{ downstream: plan.name, path: 'mode', from, to }]);
+    }
   }
 
   snapshot(): Snapshot {
@@ -200,13 +218,15 @@ export class Composition {
       judgeSeen: (outcome) => judgeReport(ports.judge, outcome, { wallNow: () => this.clock.wallNow() }),
       spoken: new Spoken(),
     };
-    return new Downstream(plan, ports);
+    return new Downstream(plan, ports, this.#modes.saidOf(plan.name));
   }
 
   #diagnosed(facts: AlertFacts): AlertFacts {
     const { findings, wish } = diagnose(facts);
     const suggestion = wish === undefined ? undefined : this.#suggestions.for(facts.downstream, wish);
-    return { ...facts, findings, ...(suggestion === undefined ? {} : { suggestion }) };
+    const { mode = 'enforce' } = this.downstreams.get(facts.downstream) ?? {};
+    const told = mode === 'enforce' ? facts : { ...facts, mode };
+    return { ...told, findings, ...(suggestion === undefined ? {} : { suggestion }) };
   }
 
   #unknown(missing: readonly string[]): UnknownDownstream {

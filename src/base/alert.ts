@@ -1,5 +1,5 @@
 import type { Evidence, Finding } from './evidence.ts';
-import type { HoldCause } from './words.ts';
+import type { HoldCause, Mode } from './words.ts';
 
 export type AlertName =
   | 'QuotaModelWrong'
@@ -132,6 +132,8 @@ export interface AlertFacts {
     readonly throttles: number;
     readonly inARow: number;
   };
+  /** What Penstock does with the downstream's calls, where that is not `enforce`. */
+  readonly mode?: Mode;
   readonly action: {
     readonly kind: 'none' | 'hold' | 'pause';
     readonly cause?: HoldCause;

@@ -23,7 +23,7 @@ const LOWER: Readonly<Record<string, Room>> = {
 };
 
 /** The composition root: the one place where the lower rooms meet. */
-const ROOT_FILES = ['contract', 'arguments', 'origin', 'judges', 'composition', 'closing', 'dispatcher'];
+const ROOT_FILES = ['contract', 'arguments', 'origin', 'judges', 'modes', 'composition', 'closing', 'dispatcher'];
 const MEET: Room = { rooms: [...Object.keys(LOWER), ...ROOT_FILES] };
 
 /** Who may import whom. A room that has no row here is a violation. */
