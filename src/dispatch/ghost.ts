@@ -50,10 +50,9 @@ export class Ghost {
   readonly #madeAt: number;
   #startedAt: number | undefined;
   #leave: (() => void) | undefined;
-  #deeds: Deed[] | undefined;
-  /** Nested calls that have ended and whose ghosts have not started. */
-  #open = 0;
-  #isAwaited = false;
+  /** What has happened and is to be followed, in order: deeds, and nested calls that have ended. */
+  #course: (Deed | Ghost)[] | undefined;
+  #hasEnded = false;
   #untold: (() => void) | undefined;
 
   constructor(host: GhostHost, request: Request, madeAt: number, waitedBeforeMs = 0, outer?: Ghost) {
@@ -94,8 +93,7 @@ export class Ghost {
     this.shiftMs = Math.max(0, call.startedAt - (this.#startedAt ?? call.startedAt));
     const stays = this.#host.hasPlaces ? new Promise<void>((resolve) => (this.#leave = resolve)) : undefined;
     this.tell(() => this.#host.wouldStart(this, call.waitedMs + this.waitedBeforeMs));
-    this.#known();
-    this.#flush();
+    this.follow();
     return stays;
   };
 
@@ -116,22 +114,45 @@ export class Ghost {
   /** It is in the books no more; what is nested in it would never have been made. */
   drop(): void {
     this.isGone = true;
-    this.#deeds = undefined;
-    this.#known();
+    this.#course = undefined;
+    this.outer?.follow();
   }
 
   /** The call has ended. */
   ended(at: number): void {
     const { outer } = this;
-    if (outer !== undefined) outer.#endedWithin(this);
-    if (this.#host.hasPlaces && !this.isGone) this.when(at, () => this.#leave?.());
+    if (outer !== undefined && !outer.isGone) (outer.#course ??= []).push(this);
+    if (!this.isGone && (this.#host.hasPlaces || outer !== undefined)) this.when(at, this.#ends);
+    outer?.follow();
   }
 
   /** Does what happened at an instant of the call when it would have happened: never, if it never would have started. */
   when(at: number, act: () => void): void {
     if (this.isGone) return;
-    if (this.shiftMs === undefined || this.#open > 0) (this.#deeds ??= []).push({ at, act });
-    else this.#do(at + this.shiftMs, act);
+    (this.#course ??= []).push({ at, act });
+    this.follow();
+  }
+
+  readonly #ends = (): void => {
+    this.#leave?.();
+    this.#hasEnded = true;
+    this.outer?.follow();
+  };
+
+  /** Goes on along its course: what comes after the end of a nested call comes as much later as that has ended later. */
+  follow(): void {
+    const course = this.#course;
+    if (course === undefined || this.shiftMs === undefined) return;
+    for (let next = course[0]; next !== undefined; next = course[0]) {
+      if (next instanceof Ghost) {
+        if (!next.isGone && !next.#hasEnded) return;
+        this.shiftMs = Math.max(this.shiftMs, next.shiftMs ?? 0);
+        course.shift();
+      } else {
+        course.shift();
+        this.#do(next.at + this.shiftMs, next.act);
+      }
+    }
   }
 
   #do(due: number, act: () => void): void {
@@ -139,34 +160,5 @@ export class Ghost {
     const leftMs = due - clock.now();
     if (leftMs <= DUE_MS) act();
     else clock.setTimer(leftMs, () => void (this.#host.isOver || act()), { keepAlive: false });
-  }
-
-  /** What comes after a nested call comes as much later as that has ended later. */
-  #endedWithin(nested: Ghost): void {
-    if (nested.shiftMs === undefined && !nested.isGone) {
-      nested.#isAwaited = true;
-      this.#open++;
-    } else this.#delay(nested);
-  }
-
-  #delay(nested: Ghost): void {
-    if (this.shiftMs !== undefined) this.shiftMs = Math.max(this.shiftMs, nested.shiftMs ?? 0);
-  }
-
-  /** Whether and when it starts is known now. */
-  #known(): void {
-    const { outer } = this;
-    if (outer === undefined || !this.#isAwaited) return;
-    this.#isAwaited = false;
-    outer.#open--;
-    outer.#delay(this);
-    outer.#flush();
-  }
-
-  #flush(): void {
-    const deeds = this.#deeds;
-    if (deeds === undefined || this.#open > 0) return;
-    this.#deeds = undefined;
-    for (const { at, act } of deeds) this.when(at, act);
   }
 }

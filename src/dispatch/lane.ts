@@ -98,7 +98,10 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   /** Holds every start until a monotonic instant, for a reason of the operator's. */
   pause(until: number, reason: string | undefined): void {
-    if (this.mode !== 'enforce') return this.shadow?.books.pause(until, reason);
+    if (this.mode !== 'enforce') {
+      this.shadow?.books.pause(until, reason);
+      return;
+    }
     const now = this.readNow();
     if (!this.gate.hold('operator', until, now)) return;
     this.news.held('operator', until, now, { reason });
