@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DownstreamPolicyInput } from '../../src/policy/input.ts';
 import { type Planned, told, twice } from '../support/twice.ts';
+import { runs, SEEDED } from './support/seed.ts';
 
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined, freq: 2 });
 
@@ -56,7 +57,7 @@ const calls: fc.Arbitrary<Planned> = fc
     ...(abort === undefined ? {} : { abortAt: at + abort }),
   }));
 
-test('observe: what would have become of every call is what becomes of it under enforce', {
+test(`observe: what would have become of every call is what becomes of it under enforce (${SEEDED})`, {
   timeout: 120_000,
 }, async () => {
   await fc.assert(
@@ -70,6 +71,6 @@ test('observe: what would have become of every call is what becomes of it under 
       expect(told(observed)).toEqual(told(enforced));
       expect(observed.reallyWaitedMs).toBe(0);
     }),
-    { numRuns: 150 },
+    runs(150),
   );
 });
