@@ -9,6 +9,7 @@ import { nearest } from './base/nearest.ts';
 import type { PolicyChange } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import { show } from './base/text.ts';
+import type { Mode } from './base/words.ts';
 import { readCancel } from './cancel.ts';
 import type { CancelAsk, ClosingReport, DispatcherOptions } from './contract.ts';
 import type { Downstream } from './dispatch/downstream.ts';
@@ -19,7 +20,9 @@ import { SignalHub } from './dispatch/signals.ts';
 import { Slices } from './dispatch/slices.ts';
 import { diagnose } from './feedback/diagnosis.ts';
 import { Judges } from './judges.ts';
+import { Modes } from './modes.ts';
 import { type Environment, originOf, processEnvironment } from './origin.ts';
+import { modeOfAll } from './policy/environment.ts';
 import type { DownstreamPolicyInput } from './policy/input.ts';
 import { resolvePolicy } from './policy/resolve.ts';
 import { Registry } from './registry.ts';
@@ -46,6 +49,7 @@ export class Composition {
   /** Told when a lane that was shut comes to rest. */
   onRest: () => void = () => undefined;
   readonly #options: DispatcherOptions;
+  readonly #modes: Modes;
   #callId = 0;
   #incidentId = 0;
 
@@ -60,6 +64,7 @@ export class Composition {
     this.bus = new EventBus(() => clock.wallNow());
     const judges = new Judges(options.classify ?? {}, this.bus, () => clock.wallNow());
     judges.check(plan);
+    this.#modes = new Modes(modeOfAll(this.env));
     const instance = random().toString(36).slice(2, 10).padEnd(8, '0');
     this.desk = createAlertDesk({
       clock,
@@ -87,7 +92,7 @@ export class Composition {
       },
       bornAt: this.bornAt,
     };
-    const parts = { env: this.env, bus: this.bus, wallNow: () => clock.wallNow(), judges };
+    const parts = { env: this.env, bus: this.bus, wallNow: () => clock.wallNow(), judges, modes: this.#modes };
     this.registry = new Registry(policy, plan, parts, shared);
     const host = { wallNow: () => clock.wallNow(), snapshot: () => this.snapshot(), version: VERSION };
     this.telemetry = createTelemetry(host, options.telemetry);
@@ -157,6 +162,14 @@ export class Composition {
     return count;
   }
 
+  /** Another mode at run time: of one downstream, or of all. */
+  setMode(mode: Mode | 'policy', only: string | undefined): void {
+    if (this.isClosed) throw new DispatcherClosed('setMode: the dispatcher is closed.', { downstream: only ?? '' });
+    if (only !== undefined) this.find(only);
+    this.#modes.say(mode, only);
+    this.registry.changeModes(only);
+  }
+
   snapshot(): Snapshot {
     const { name } = this.#options;
     const { pending, dropped, sinks } = this.desk;
@@ -192,7 +205,9 @@ export class Composition {
   #diagnosed(facts: AlertFacts): AlertFacts {
     const { findings, wish } = diagnose(facts);
     const suggestion = wish === undefined ? undefined : this.registry.suggestions.for(facts.downstream, wish);
-    return { ...facts, findings, ...(suggestion === undefined ? {} : { suggestion }) };
+    const { mode = 'enforce' } = this.downstreams.get(facts.downstream) ?? {};
+    const told = mode === 'enforce' ? facts : { ...facts, mode };
+    return { ...told, findings, ...(suggestion === undefined ? {} : { suggestion }) };
   }
 
   #unknown(missing: readonly string[]): UnknownDownstream {

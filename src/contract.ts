@@ -5,7 +5,7 @@ import type { Clock } from './base/clock.ts';
 import type { PolicyChange } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import type { Classifier } from './base/verdict.ts';
-import type { Duration } from './base/words.ts';
+import type { Duration, Mode } from './base/words.ts';
 import type { Call, CallContext, Lease } from './dispatch/context.ts';
 import type { Forecast, ForecastAsk } from './dispatch/forecast.ts';
 import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
@@ -87,6 +87,12 @@ export interface Dispatcher<Name extends string = string> {
   readonly pause: (downstream: Name, options: { readonly for: Duration; readonly reason?: string | undefined }) => void;
   /** Ends the operator's pause; with `all`, what the server asked for too. */
   readonly resume: (downstream: Name, options?: { readonly all?: boolean | undefined }) => void;
+  /**
+   * Enforces, observes or switches off, from now on and whatever the policy says: one downstream, or all, those that
+   * are registered later too. It lasts until the next word: `policy` gives back to the policy. What waits where a mode
+   * no longer holds anything back starts at once. Throws `InvalidCall`, `UnknownDownstream`, `DispatcherClosed`.
+   */
+  readonly setMode: (mode: Mode | 'policy', options?: { readonly downstream?: Name | undefined }) => void;
   /** Plain JSON of every downstream, without side effects. */
   readonly snapshot: () => Snapshot;
   /** Hears every event from now on; returns what ends that. A listener that throws harms nobody. */

@@ -2,6 +2,7 @@ import { checkFunction } from './arguments.ts';
 import { DURATION_FORM, parseDuration } from './base/duration.ts';
 import { InvalidCall, isAdmissionError } from './base/errors.ts';
 import { show } from './base/text.ts';
+import { MODES } from './base/words.ts';
 import { closeAll } from './closing.ts';
 import { Composition } from './composition.ts';
 import type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
@@ -9,6 +10,7 @@ import type { Fn } from './dispatch/admission.ts';
 import type { Call, CallContext, Lease } from './dispatch/context.ts';
 import { type Forecast, type ForecastAsk, forecast } from './dispatch/forecast.ts';
 import type { Lane } from './dispatch/lane.ts';
+import { pass } from './dispatch/passing.ts';
 import { readRequest } from './dispatch/request.ts';
 import { mergeContexts, NO_SCOPE, type Scope, scopeWithin } from './dispatch/scope.ts';
 import { openDoor } from './door.ts';
@@ -80,7 +82,7 @@ class Face implements Dispatcher {
   };
 
   readonly forecast = (downstream: string, ask?: ForecastAsk): Forecast => {
-    const lane = this.#composition.find(downstream).peek(this.#scope.context?.account);
+    const lane = this.#composition.find(downstream).peek(this.#scope.context?.account).books;
     const { calls = 1, ...context } = ask ?? {};
     if (!Number.isSafeInteger(calls) || calls < 1)
       throw invalid(downstream, 'calls', calls, 'a whole number, 1 or more');
@@ -146,6 +148,14 @@ class Face implements Dispatcher {
     if (all) this.#composition.desk.resumed(downstream);
   };
 
+  readonly setMode: Dispatcher['setMode'] = (mode, options) => {
+    const only = options?.downstream;
+    if (mode !== 'policy' && !MODES.includes(mode)) {
+      throw invalid(only ?? 'setMode', 'mode', mode, `one of ${MODES.join(', ')}, policy`);
+    }
+    this.#composition.setMode(mode, only);
+  };
+
   readonly snapshot = (): ReturnType<Composition['snapshot']> => this.#composition.snapshot();
 
   readonly subscribe: Dispatcher['subscribe'] = (listener) => this.#composition.bus.subscribe(listener);
@@ -183,7 +193,12 @@ class Face implements Dispatcher {
     const scope = this.#scope;
     const downstream = this.#composition.find(name);
     const own = ctx ?? undefined;
-    if (own !== undefined && !isContext(own)) throw invalid(name, 'ctx', own, 'an object');
+    const problem = own === undefined || isContext(own) ? undefined : invalid(name, 'ctx', own, 'an object');
+    if (downstream.mode !== 'enforce') {
+      if (needsFn) checkFunction(fn, name);
+      return pass(downstream, fn, problem === undefined ? own : undefined, scope, problem);
+    }
+    if (problem !== undefined) throw problem;
     const context = scope.context === undefined ? own : mergeContexts(scope.context, own);
     // What is wrong with a call that nobody wants any more does not matter.
     if (context?.signal?.aborted === true) return downstream.lane.call(fn, context, scope.signals);

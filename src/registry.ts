@@ -9,6 +9,7 @@ import { closed } from './dispatch/refusals.ts';
 import { judgeReport } from './feedback/report.ts';
 import type { Judges } from './judges.ts';
 import { Spoken } from './model/spoken.ts';
+import type { Modes } from './modes.ts';
 import type { Environment } from './origin.ts';
 import { diffDownstream, diffSinks } from './policy/diff.ts';
 import { policyHash } from './policy/hash.ts';
@@ -29,6 +30,7 @@ export interface RegistryOptions {
   readonly bus: EventBus;
   readonly wallNow: () => number;
   readonly judges: Judges;
+  readonly modes: Modes;
 }
 
 /** A whole policy that was checked and is ready to be put in force. */
@@ -78,7 +80,7 @@ export class Registry {
     if (typeof name !== 'string') {
       throw new PolicyError([{ path: 'downstreams', message: `expected a name, found ${show(name)}` }], 'register');
     }
-    const plan = resolveDownstream(name, policy, this.#defaults);
+    const plan = this.#options.modes.planned(resolveDownstream(name, policy, this.#defaults));
     const changes = diffDownstream(name, this.#wanted.get(name), plan);
     this.suggestions.write(name, policy);
     this.#want(plan);
@@ -135,6 +137,17 @@ export class Registry {
     }
     for (const [name, changes] of byName) this.#tell(name, changes);
     return [...byName.values()].flat();
+  }
+
+  /** The modes that were said at run time, of one downstream or of all, take effect. */
+  changeModes(only: string | undefined): void {
+    for (const [name, downstream] of [...this.downstreams]) {
+      if (only !== undefined && name !== only) continue;
+      const { mode: from } = downstream;
+      downstream.say(this.#options.modes.saidOf(name));
+      const { mode: to } = downstream;
+      if (from !== to) this.#tell(name, [{ downstream: name, path: 'mode', from, to }]);
+    }
   }
 
   /** Whether it is this policy that was put in force last, as a whole. */
@@ -199,6 +212,8 @@ export class Registry {
     const downstream = this.downstreams.get(name);
     const plan = this.#wanted.get(name);
     if (downstream === undefined || plan === undefined) return;
+    // What was said of modes while it was gone counts too.
+    downstream.say(this.#options.modes.saidOf(name));
     if (downstream.isShut) downstream.reopen();
     if (downstream.plan === plan) return;
     downstream.ports.judge = this.#options.judges.for(plan);
@@ -229,13 +244,13 @@ export class Registry {
   }
 
   #make(plan: DownstreamPlan): Downstream {
-    const { judges, wallNow } = this.#options;
+    const { judges, modes, wallNow } = this.#options;
     const ports: LanePorts = {
       ...this.#shared,
       judge: judges.for(plan),
       judgeSeen: (outcome) => judgeReport(ports.judge, outcome, { wallNow }),
       spoken: new Spoken(),
     };
-    return new Downstream(plan, ports);
+    return new Downstream(plan, ports, modes.saidOf(plan.name));
   }
 }

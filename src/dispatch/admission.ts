@@ -75,6 +75,11 @@ export class Admission {
     return this.#admit(fn, request, now);
   }
 
+  /** Admits a request that has been read already, and whose signals have not fired. */
+  admit(fn: Fn, request: Request): Promise<unknown> {
+    return this.#admit(fn, request, this.#core.readNow());
+  }
+
   /**
    * A nested call runs in its outer call's place, while that holds one, and within its limits; it takes its
    * own permit. Several at a time are not kept apart: one that was made within another would wait for itself.
@@ -138,6 +143,7 @@ export class Admission {
 
   #neverFits(costs: readonly number[]): Refusal | undefined {
     const { buckets, plan } = this.#core.gate;
+    if (plan.unlimited) return undefined;
     for (let i = 0; i < costs.length; i++) {
       const bucket = buckets[i]!;
       if (costs[i]! > bucket.largest) return costTooLarge(costs[i]!, bucket.largest, bucket.plan.text, plan.workers);
@@ -281,6 +287,8 @@ export class Admission {
       endings.refuse(waiter, missed(waiter), now);
     if (waiter.ending !== undefined) {
       endings.leaveNow(waiter);
+      const { instead } = waiter.ending;
+      if (instead !== undefined) return instead(waiter);
       return Promise.reject(this.#core.ports.slices.reasonOf(waiter));
     }
     if (this.#service.takesTurn(waiter, now)) {

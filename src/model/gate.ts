@@ -24,7 +24,7 @@ export class Gate {
   readonly time = new LaneTime();
   readonly holds = new Holds();
   /** What the server's own counters leave us. */
-  readonly caps = new Caps();
+  caps = new Caps();
   ledger: Ledger;
   lastStartAt = Number.NEGATIVE_INFINITY;
   /** Starts since the gate was made. */

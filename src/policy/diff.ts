@@ -22,8 +22,8 @@ export function diffDownstream(
 ): PolicyChange[] {
   if (from === undefined && to === undefined) return [];
   if (from === undefined || to === undefined) return [{ downstream, path: '', from, to }];
-  const { quotas: quotasBefore, name: _before, ...optionsBefore } = from;
-  const { quotas: quotasAfter, name: _after, ...optionsAfter } = to;
+  const { quotas: quotasBefore, name: _before, ...optionsBefore } = { mode: 'enforce', ...from };
+  const { quotas: quotasAfter, name: _after, ...optionsAfter } = { mode: 'enforce', ...to };
   const pairs = [
     ...diffQuotas(quotasBefore, quotasAfter),
     ...diffValues('', optionsBefore as Options, optionsAfter as Options),

@@ -21,6 +21,7 @@ export function planDownstream(draft: Draft): DownstreamPlan {
   const cooldown = planCooldown(draft);
   return {
     name: draft.name,
+    ...(options.mode === undefined || options.mode === 'enforce' ? {} : { mode: options.mode }),
     quotas,
     utilization,
     ...(unlimited ? {} : planLimits(draft, workers)),

@@ -1,4 +1,4 @@
-import type { Cost, Duration, Priority } from '../base/words.ts';
+import type { Cost, Duration, Mode, Priority } from '../base/words.ts';
 
 /**
  * A quota as the downstream declares it: `"60/minute"`, `"1/3s"`, `"200000 tokens/minute"`, or in parts
@@ -74,7 +74,8 @@ export interface DownstreamPolicyInput {
   readonly maxHold?: Duration | undefined;
   /** Repeating a call that may have run is safe. Default false. */
   readonly idempotent?: boolean | undefined;
-  readonly mode?: 'enforce' | undefined;
+  /** What Penstock does with the calls of this downstream. Default `enforce`. */
+  readonly mode?: Mode | undefined;
   /** Lanes kept for `ctx.account`. Default 10000. */
   readonly maxAccounts?: number | undefined;
   /** No admission control at all; calls are still measured. Default false. */
@@ -100,7 +101,8 @@ export interface PolicyInput {
   /** Options of every downstream that does not set its own. */
   readonly defaults?: DownstreamPolicyInput | undefined;
   readonly downstreams: { readonly [name: string]: DownstreamPolicyInput };
-  readonly mode?: 'enforce' | undefined;
+  /** The mode of every downstream that has none of its own or from `defaults`. Default `enforce`. */
+  readonly mode?: Mode | undefined;
   /** For editors. */
   readonly $schema?: string | undefined;
 }

@@ -1,5 +1,6 @@
 import { PolicyError, type PolicyProblem } from '../base/errors.ts';
 import type { DownstreamPlan, PolicyPlan } from '../base/plan.ts';
+import { MODES, type Mode } from '../base/words.ts';
 import { planDownstream } from './downstream.ts';
 import { type Draft, mergeOptions } from './draft.ts';
 import { applyEnvironment, type Environment, withSource } from './environment.ts';
@@ -59,7 +60,13 @@ export function resolveDownstream(name: string, input: unknown, defaults?: Downs
 /** The `defaults` of a policy that `resolvePolicy` has accepted, with the environment's overrides. */
 export function defaultsOf(input: unknown, env?: Environment): DownstreamPolicyInput {
   const { policy } = applyEnvironment(input, env);
-  return isObject(policy) && isObject(policy.defaults) ? deepFreeze(structuredClone(policy.defaults)) : {};
+  if (!isObject(policy)) return {};
+  const mode = isMode(policy.mode) ? { mode: policy.mode } : {};
+  return deepFreeze({ ...mode, ...(isObject(policy.defaults) ? structuredClone(policy.defaults) : {}) });
+}
+
+function isMode(value: unknown): value is Mode {
+  return MODES.includes(value as Mode);
 }
 
 /** Options whose shape is right, the names of those whose is not, and what is wrong with them. */
@@ -82,7 +89,10 @@ function checkTop(policy: unknown): Top {
     return { downstreams: {}, defaults: nothing, found: [{ path: 'policy', message, found: policy }] };
   }
   const found = topProblems(policy);
-  const defaults = checkDefaults(policy.defaults);
+  const stated = checkDefaults(policy.defaults);
+  // The mode at the top is the default of the defaults.
+  const options = isMode(policy.mode) ? { mode: policy.mode, ...stated.options } : stated.options;
+  const defaults = { ...stated, options };
   found.push(...defaults.found);
   const downstreams = isObject(policy.downstreams) ? policy.downstreams : {};
   for (const name of Object.keys(downstreams)) {

@@ -57,12 +57,15 @@ function costNote() {
   return { expected: 'a whole number, 1 or more', meaning: 'Permits of this unit' };
 }
 
+/** What a mode may be, to follow "expected". */
+export const MODE_WORDS = 'enforce, observe or off';
+
 function modeOption() {
-  return option(z.literal('enforce'), {
-    expected: 'enforce',
-    meaning: 'What Penstock does: `enforce` makes calls wait or refuses them',
+  return option(z.enum(['enforce', 'observe', 'off']), {
+    expected: MODE_WORDS,
+    meaning:
+      'What Penstock does: `enforce` makes calls wait or refuses them; with `observe` every call starts at once, the lane keeps its books as if it enforced and reports what it would have done; `off`: neither. `PENSTOCK_MODE` sets it for all, and `setMode` at run time',
     value: 'enforce',
-    later: ['observe', 'off'],
   }).optional();
 }
 

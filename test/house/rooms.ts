@@ -28,6 +28,7 @@ const ROOT_FILES = [
   'arguments',
   'origin',
   'judges',
+  'modes',
   'registry',
   'cancel',
   'composition',
