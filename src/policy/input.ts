@@ -1,4 +1,5 @@
 import type { Cost, Duration, Priority } from '../base/words.ts';
+import type { AlertSinkInput } from './alerts-input.ts';
 
 /**
  * A quota as the downstream declares it: `"60/minute"`, `"1/3s"`, `"200000 tokens/minute"`, or in parts
@@ -91,6 +92,8 @@ export interface DownstreamPolicyInput {
   readonly source?: string | undefined;
   /** What to do, for alerts. */
   readonly runbook?: string | undefined;
+  /** No sink hears of this downstream until then, at most 90 days ahead: a day (to its end, UTC) or an instant with its zone. */
+  readonly mute?: { readonly until: string; readonly reason: string } | undefined;
   /** A classifier that `createDispatcher` is given, by name. */
   readonly classify?: string | undefined;
 }
@@ -100,6 +103,8 @@ export interface PolicyInput {
   /** Options of every downstream that does not set its own. */
   readonly defaults?: DownstreamPolicyInput | undefined;
   readonly downstreams: { readonly [name: string]: DownstreamPolicyInput };
+  /** Where incidents are delivered. Omitted: stderr; an empty list is silence. */
+  readonly alerts?: readonly AlertSinkInput[] | undefined;
   readonly mode?: 'enforce' | undefined;
   /** For editors. */
   readonly $schema?: string | undefined;
