@@ -14,8 +14,13 @@ const LONGEST_WORD = 20;
 /** Whether a text names a secret. False for whatever may be one itself. */
 export function isReference(text: string): boolean {
   if (!REFERENCE_PATTERN.test(text)) return false;
-  if (text.startsWith('file:')) return !text.slice('file:'.length).startsWith('//');
+  if (text.startsWith('file:')) return pathOf(text).startsWith('/') && !pathOf(text).startsWith('//');
   return text.split('_').every((word) => word.length < LONGEST_WORD || !/\d/.test(word));
+}
+
+/** `file:/run/secrets/slack`, or the same as an address: `file:///run/secrets/slack`. */
+function pathOf(reference: string): string {
+  return reference.slice('file:'.length).replace(/^\/\/(?=\/)/, '');
 }
 
 /** What a reference leads to, or why it leads nowhere; the reason names the reference and no value. */
@@ -28,7 +33,7 @@ export function readReference(reference: string, env: Variables): Found {
     if (value === undefined) return { missing: `the environment variable ${reference} is not set` };
     return value === '' ? { missing: `the environment variable ${reference} is empty` } : { value };
   }
-  const path = reference.slice('file:'.length);
+  const path = pathOf(reference);
   const fs = filesystem();
   if (fs === undefined) return { missing: `${path} cannot be read: there is no file system here` };
   try {

@@ -1,6 +1,6 @@
 import type { PolicyProblem } from '../base/errors.ts';
 import { labelProblem } from '../base/labels.ts';
-import { nearest } from '../base/nearest.ts';
+import { fold, nearest } from '../base/nearest.ts';
 import type { SinkKind } from '../base/plan.ts';
 import { addressProblem, isReference, REFERENCE_FORM } from '../base/secrets.ts';
 import { sinkSchemas } from './alerts-schema.ts';
@@ -41,6 +41,7 @@ export function checkOptions({ kind, options }: SinkDraft, index: number, compla
   }
   const sound = Object.fromEntries(keys.flatMap((key) => (options[key] === undefined ? [] : [[key, options[key]]])));
   const result = schema.safeParse(sound);
+  const meant = new Set(Object.keys(options).map(meantBy));
   const broken = new Set<string>();
   for (const issue of result.success ? [] : result.error.issues) {
     const [key, inner] = issue.path;
@@ -48,13 +49,14 @@ export function checkOptions({ kind, options }: SinkDraft, index: number, compla
     const at = [String(key), ...(typeof inner === 'number' || typeof inner === 'string' ? [inner] : [])];
     if (key === 'only' || broken.has(pathText(at))) continue;
     broken.add(pathText(at));
+    // It stands there under another name, which was complained of.
+    if (options[String(key)] === undefined && meant.has(String(key))) continue;
     const note = noteOf(schemaAt(schema, at) ?? schema) ?? noteOf(schemaAt(schema, [String(key)]) ?? schema);
     const found = valueAt(options, at);
     const expected = note?.expected ?? 'another value';
-    complain([index, kind, ...at], {
-      message: `expected ${expected}; found ${kindOf(found)}${secretNote(String(key))}`,
-      expected,
-    });
+    const what = found === undefined ? 'missing; ' : '';
+    const shown = found === undefined ? '' : `; found ${kindOf(found)}${secretNote(String(key))}`;
+    complain([index, kind, ...at], { message: `${what}expected ${expected}${shown}`, expected });
   }
   checkReferences(sound, (at, message) => {
     if (!broken.has(pathText(at))) complain([index, kind, ...at], { message, expected: REFERENCE_FORM });
@@ -68,8 +70,13 @@ export function checkOptions({ kind, options }: SinkDraft, index: number, compla
   });
 }
 
+function meantBy(key: string): string | undefined {
+  const folded = fold(key);
+  return Object.hasOwn(MEANT, folded) ? MEANT[folded] : undefined;
+}
+
 function unknownKey(key: string, keys: readonly string[]): Omit<PolicyProblem, 'path'> {
-  const meant = MEANT[key.toLowerCase().replace(/[-_]/g, '')];
+  const meant = meantBy(key);
   const near = meant !== undefined && keys.includes(meant) ? meant : nearest(key, keys);
   const note = near?.endsWith('From') ? ` (it takes the name of a secret, not the secret)` : '';
   const { message, ...rest } = misspelt('unknown option', near, keys.join(', '));

@@ -33,6 +33,22 @@ function address(meaning: string) {
   });
 }
 
+/** One schema for all, so that the JSON Schema says it once. */
+const filterSchema = option(
+  z.strictObject({
+    severity: oneOrMore(z.enum(SEVERITIES), SEVERITIES.join(', '), 'Severities that it gets'),
+    owner: oneOrMore(words(), 'an owner', 'Owners of downstreams whose alerts it gets'),
+    downstream: oneOrMore(words(), 'a downstream', 'Downstreams whose alerts it gets'),
+    name: oneOrMore(z.enum(ALERT_NAMES), 'the name of an alert', 'Alerts that it gets'),
+  }),
+  {
+    expected: 'an object: { severity, owner, downstream, name }, each one value or a list',
+    meaning: 'Which alerts this sink gets: those that match everything that is said here',
+    default: 'all',
+    id: 'sinkFilter',
+  },
+);
+
 /** What every sink may say. */
 function common() {
   return {
@@ -41,19 +57,7 @@ function common() {
       meaning: 'What `penstock alerts test` and counts of lost alerts call this sink',
       default: 'its kind',
     }).optional(),
-    only: option(
-      z.strictObject({
-        severity: oneOrMore(z.enum(SEVERITIES), SEVERITIES.join(', '), 'Severities that it gets'),
-        owner: oneOrMore(words(), 'an owner', 'Owners of downstreams whose alerts it gets'),
-        downstream: oneOrMore(words(), 'a downstream', 'Downstreams whose alerts it gets'),
-        name: oneOrMore(z.enum(ALERT_NAMES), 'the name of an alert', 'Alerts that it gets'),
-      }),
-      {
-        expected: 'an object: { severity, owner, downstream, name }, each one value or a list',
-        meaning: 'Which alerts this sink gets: those that match everything that is said here',
-        default: 'all',
-      },
-    ).optional(),
+    only: filterSchema.optional(),
   };
 }
 

@@ -30,5 +30,5 @@ export function kindOf(value: unknown): string {
 
 /** A key of a mistaken entry may be a pasted secret too. */
 export function plainKey(key: string): string {
-  return /^[A-Za-z][\w-]{0,40}$/.test(key) && !/\d.*\d/.test(key) ? key : '(unknown)';
+  return /^[A-Za-z_][\w.-]{0,40}$/.test(key) && !/\d.*\d/.test(key) ? key : '(unknown)';
 }
