@@ -1,5 +1,6 @@
 import type { AlertDesk } from './alerts/desk.ts';
 import { createAlertDesk } from './alerts/desk.ts';
+import { sinksOf } from './alerts/sinks/make.ts';
 import { checkArguments, checkPolicy, plainName } from './arguments.ts';
 import type { AlertFacts } from './base/alert.ts';
 import { EventBus } from './base/bus.ts';
@@ -57,9 +58,9 @@ export class Composition {
     checkArguments(policy, options);
     this.#options = options;
     this.env = options.env ?? processEnvironment();
-    const plan = resolvePolicy(policy, { env: this.env });
     this.clock = options.clock ?? createSystemClock();
     const { clock } = this;
+    const plan = resolvePolicy(policy, { env: this.env, now: clock.wallNow() });
     const random = options.random ?? Math.random;
     this.bus = new EventBus(() => clock.wallNow());
     const judges = new Judges(options.classify ?? {}, this.bus, () => clock.wallNow());
@@ -68,7 +69,7 @@ export class Composition {
     const instance = random().toString(36).slice(2, 10).padEnd(8, '0');
     this.desk = createAlertDesk({
       clock,
-      sinks: options.alertSinks,
+      sinks: options.alertSinks ?? (plan.alerts && sinksOf(plan.alerts, { env: this.env, clock })),
       onAlert: options.onAlert,
       emit: (event) => this.bus.emit(event),
       origin: originOf(instance, options.name, this.env, () => this.hash),

@@ -118,7 +118,7 @@ export interface DispatcherOptions {
   readonly clock?: Clock | undefined;
   /** Gets every alert, synchronously; what it throws is reported once. */
   readonly onAlert?: ((alert: Alert) => void) | undefined;
-  /** Where incidents are delivered. Default: stderr; an empty list is silence. */
+  /** Where incidents are delivered, instead of what the policy says in `alerts`. Default: that, else stderr; an empty list is silence. */
   readonly alertSinks?: readonly AlertSink[] | undefined;
   /** Classifiers by the name that a policy's `classify` gives, or by the name of the downstream. Ready-made ones that a policy names need not be passed. */
   readonly classify?: Readonly<Record<string, Classifier>> | undefined;

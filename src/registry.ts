@@ -80,7 +80,8 @@ export class Registry {
     if (typeof name !== 'string') {
       throw new PolicyError([{ path: 'downstreams', message: `expected a name, found ${show(name)}` }], 'register');
     }
-    const plan = this.#options.modes.planned(resolveDownstream(name, policy, this.#defaults));
+    const { modes, wallNow } = this.#options;
+    const plan = modes.planned(resolveDownstream(name, policy, this.#defaults, wallNow()));
     const changes = diffDownstream(name, this.#wanted.get(name), plan);
     this.suggestions.write(name, policy);
     this.#want(plan);
@@ -173,8 +174,8 @@ export class Registry {
   }
 
   #check(policy: unknown): Checked {
-    const { env, judges } = this.#options;
-    const plan = resolvePolicy(policy, { env });
+    const { env, judges, wallNow } = this.#options;
+    const plan = resolvePolicy(policy, { env, now: wallNow() });
     judges.check(plan);
     const defaults = defaultsOf(policy, env);
     return { plan, defaults, suggestions: new Suggestions(policy, defaults, env) };

@@ -1,6 +1,8 @@
+import { systemClock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
 import type { DownstreamPlan, PolicyPlan, QuotaPlan } from '../base/plan.ts';
 import { REQUESTS } from '../base/words.ts';
+import { muteText } from './mute.ts';
 import { largestBurst, worstWindow } from './sizing.ts';
 
 /** A downstream as a person reads it. */
@@ -11,17 +13,20 @@ export interface Description {
   readonly warnings: readonly string[];
 }
 
-/** What a policy means, downstream by downstream, and what about it is likely to hurt. */
-export function describePolicy(plan: PolicyPlan): Description[] {
-  return Array.from(plan.downstreams.values(), describeDownstream);
+/** What a policy means, downstream by downstream, and what about it is likely to hurt; `now` in epoch milliseconds. */
+export function describePolicy(plan: PolicyPlan, now: number = systemClock.wallNow()): Description[] {
+  return Array.from(plan.downstreams.values(), (each) => describeDownstream(each, now));
 }
 
 /** One downstream in a plain sentence, with its warnings. */
-export function describeDownstream(plan: DownstreamPlan): Description {
+export function describeDownstream(plan: DownstreamPlan, now: number = systemClock.wallNow()): Description {
   const parts = plan.unlimited
     ? ['unlimited: every call starts at once and is only measured']
     : [...quotaParts(plan), ...limitParts(plan), waitPart(plan)];
-  return { name: plan.name, sentence: `${plan.name}: ${parts.join('; ')}`, warnings: warningsOf(plan) };
+  const { mute } = plan;
+  if (mute !== undefined && mute.until > now) parts.push(`muted until ${muteText(mute.until)} (${mute.reason})`);
+  const sentence = `${plan.name}: ${parts.join('; ')}`;
+  return { name: plan.name, sentence, warnings: [...warningsOf(plan), ...muteWarning(plan, now)] };
 }
 
 function quotaParts(plan: DownstreamPlan): string[] {
@@ -79,6 +84,11 @@ function warningsOf(plan: DownstreamPlan): string[] {
     ...costWarning(quota, plan.defaultCost[quota.unit] ?? 0),
     ...slowWarning(quota, plan.defaultCost[quota.unit] ?? 1),
   ]);
+}
+
+function muteWarning({ mute }: DownstreamPlan, now: number): string[] {
+  if (mute === undefined || mute.until > now) return [];
+  return [`its mute ended at ${muteText(mute.until)}, so that sinks hear of it again; remove mute, or renew it`];
 }
 
 function leftOverWarning(quota: QuotaPlan): string[] {

@@ -105,6 +105,13 @@ function readVariable(variable: string, text: string, owners: Owners): Target | 
     return inside as Unread;
   }
   const head = rest.split('__')[0] ?? '';
+  // What was found is not told: it may be a secret.
+  if (head === 'ALERTS') {
+    return {
+      message:
+        'alerts cannot be set from the environment; name a variable for each secret in the policy (webhookFrom: SLACK_WEBHOOK_URL) and set that, or use another policy file',
+    };
+  }
   const near = nearest(head, owners.keys());
   return {
     message: `no downstream is called ${head} in the environment; ${

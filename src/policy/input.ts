@@ -1,4 +1,5 @@
 import type { Cost, Duration, Mode, Priority } from '../base/words.ts';
+import type { AlertSinkInput } from './alerts-input.ts';
 
 /**
  * A quota as the downstream declares it: `"60/minute"`, `"1/3s"`, `"200000 tokens/minute"`, or in parts
@@ -92,6 +93,8 @@ export interface DownstreamPolicyInput {
   readonly source?: string | undefined;
   /** What to do, for alerts. */
   readonly runbook?: string | undefined;
+  /** No sink hears of this downstream until then, at most 90 days ahead: a day (to its end, UTC) or an instant with its zone. */
+  readonly mute?: { readonly until: string; readonly reason: string } | undefined;
   /** A classifier that `createDispatcher` is given, by name. */
   readonly classify?: string | undefined;
 }
@@ -101,6 +104,8 @@ export interface PolicyInput {
   /** Options of every downstream that does not set its own. */
   readonly defaults?: DownstreamPolicyInput | undefined;
   readonly downstreams: { readonly [name: string]: DownstreamPolicyInput };
+  /** Where incidents are delivered. Omitted: stderr; an empty list is silence. */
+  readonly alerts?: readonly AlertSinkInput[] | undefined;
   /** The mode of every downstream that has none of its own or from `defaults`. Default `enforce`. */
   readonly mode?: Mode | undefined;
   /** For editors. */
