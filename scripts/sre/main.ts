@@ -5,6 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { dashboardFile } from './dashboard.ts';
 import { longRuleTestsFile, ruleTestsFile } from './write-rule-tests.ts';
 import { rulesFile } from './write-rules.ts';
 
@@ -15,6 +16,7 @@ export const FILES: Readonly<Record<string, () => string>> = {
   'config/prometheus/penstock.rules.yml': rulesFile,
   'config/prometheus/penstock.rules.test.yml': ruleTestsFile,
   'config/prometheus/penstock.rules.days.test.yml': longRuleTestsFile,
+  'config/grafana/penstock.json': dashboardFile,
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
