@@ -4,6 +4,7 @@ import type { PacedSink } from '../../src/alerts/sink.ts';
 import type { Alert, AlertFacts } from '../../src/base/alert.ts';
 import type { DispatcherEvent } from '../../src/base/events.ts';
 import { Composition } from '../../src/composition.ts';
+import { createDispatcher } from '../../src/dispatcher.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { factsOf, NOW, origin } from './facts.ts';
 
@@ -293,4 +294,40 @@ describe('an end that is known', () => {
     await desk.close(1_000);
     expect([clock.idleTimers, clock.pendingTimers]).toEqual([0, 0]);
   });
+});
+
+test('a call that never settles takes no time from the alerts that wait when a dispatcher is closed', async () => {
+  const sink = memory();
+  const dispatcher = createDispatcher(
+    { downstreams: { carrier: { quota: '60/minute' } } },
+    { clock, alertSinks: [sink] },
+  );
+  void dispatcher.callDownstream('carrier', () => new Promise<void>(() => undefined)).catch(() => undefined);
+  await clock.advance(0);
+  dispatcher.report('carrier', { status: 429, retryAfterMs: 30_000 });
+  const closed = dispatcher.close({ within: 1_000 });
+  await vi.waitFor(() => expect(sink.told).toEqual(['firing warning 1']), { interval: 1 });
+  await clock.advance(1_000);
+  expect(await closed).toMatchObject({ abandoned: 1, alertsDropped: { memory: 0 } });
+  expect(dispatcher.snapshot().alerts).toEqual({
+    pending: 0,
+    dropped: { memory: 0 },
+    sinks: [{ sink: 'memory', pending: 0, delivered: 1, replaced: 0, dropped: 0 }],
+  });
+});
+
+test('resume with all ends the wait for the hold; without, the server keeps its hold', async () => {
+  for (const all of [false, true]) {
+    const sink = memory();
+    const own = new ManualClock({ wallMs: NOW });
+    const policy = { downstreams: { carrier: { quota: '60/minute' } } } as const;
+    const dispatcher = createDispatcher(policy, { clock: own, alertSinks: [sink] });
+    dispatcher.report('carrier', { status: 429, retryAfterMs: 60 * MINUTE });
+    await dispatcher.flush();
+    dispatcher.resume('carrier', { all });
+    await own.advance(5 * MINUTE);
+    await dispatcher.flush();
+    expect(sink.alerts.map(({ status }) => status)).toEqual(all ? ['firing', 'resolved'] : ['firing']);
+    await dispatcher.close();
+  }
 });
