@@ -120,7 +120,8 @@ describe('what waits says how things stand', () => {
     throttle(desk, 1);
     await pass(desk, 29_000);
     throttle(desk, 200);
-    await pass(desk, 10 * MINUTE);
+    await pass(desk, 5 * MINUTE - 1);
+    await pass(desk, 5 * MINUTE);
     expect(sink.told).toEqual(['firing warning 1', 'resolved warning 200']);
   });
 
@@ -236,6 +237,21 @@ describe('a downstream that is muted', () => {
     expect(sink.told).toEqual(['firing warning 1', 'firing critical 20']);
   });
 
+  test('a mute that ends soon: what has not changed is told once more all the same', async () => {
+    const sink = memory();
+    const desk = deskOf(sink);
+    throttle(desk, 1);
+    await pass(desk, MINUTE);
+    muted.set('carrier', NOW + 2 * MINUTE);
+    desk.replanned();
+    await pass(desk, MINUTE - 1);
+    expect(sink.told).toHaveLength(1);
+    await pass(desk, 1);
+    expect(sink.told).toEqual(['firing warning 1', 'firing warning 1']);
+    await pass(desk, 2 * MINUTE);
+    expect(sink.told).toHaveLength(2);
+  });
+
   test('a dispatcher asks its plans, which may change at any time', async () => {
     const sink = memory();
     const composition = new Composition(
@@ -297,14 +313,17 @@ describe('an end that is known', () => {
 });
 
 test('a call that never settles takes no time from the alerts that wait when a dispatcher is closed', async () => {
+  let isDown = true;
   const sink = memory();
-  const dispatcher = createDispatcher(
-    { downstreams: { carrier: { quota: '60/minute' } } },
-    { clock, alertSinks: [sink] },
-  );
+  const deliver: PacedSink['deliver'] = (alert, signal) =>
+    isDown ? Promise.reject(new Error('down')) : sink.deliver(alert, signal);
+  const policy = { downstreams: { carrier: { quota: '60/minute' } } } as const;
+  const dispatcher = createDispatcher(policy, { clock, alertSinks: [{ ...sink, deliver }] });
   void dispatcher.callDownstream('carrier', () => new Promise<void>(() => undefined)).catch(() => undefined);
   await clock.advance(0);
   dispatcher.report('carrier', { status: 429, retryAfterMs: 30_000 });
+  await dispatcher.flush();
+  isDown = false;
   const closed = dispatcher.close({ within: 1_000 });
   await vi.waitFor(() => expect(sink.told).toEqual(['firing warning 1']), { interval: 1 });
   await clock.advance(1_000);
