@@ -47,6 +47,7 @@ export class Health {
   #since: { readonly monotonic: number; readonly wall: number } | undefined;
   #attempts = 0;
   #kind = '';
+  #isToldOfFailure = false;
   #isToldOfLoss = false;
   #isFull = false;
   #isInTrouble = false;
@@ -65,9 +66,10 @@ export class Health {
 
   /** An attempt failed and what it carried waits, for `waitMs` at least. */
   failed({ kind }: Failure, alert: Alert, waitMs: number): void {
-    const isFirst = this.#since === undefined;
     const sinceMs = this.#begin(kind);
-    if (isFirst) this.#ports.onFailure(`${this.#label}: ${kind}; its alerts wait and are tried again`, alert);
+    if (!this.#isToldOfFailure)
+      this.#ports.onFailure(`${this.#label}: ${kind}; its alerts wait and are tried again`, alert);
+    this.#isToldOfFailure = true;
     // Nothing is learned before the wait is over: what will be a minute old by then is told now.
     if (this.#attempts < MOST_ATTEMPTS && this.#now() - sinceMs + waitMs < LONGEST_MS) return;
     const times = this.#attempts === 1 ? 'once' : `${this.#attempts} times in a row`;
@@ -95,6 +97,7 @@ export class Health {
   worked(hasRoom: boolean): void {
     this.#since = undefined;
     this.#attempts = 0;
+    this.#isToldOfFailure = false;
     this.#isToldOfLoss = false;
     if (hasRoom) this.#isFull = false;
     if (!this.#isInTrouble || this.#isFull) return;

@@ -3,7 +3,7 @@ import { type AlertDesk, createAlertDesk } from '../../src/alerts/desk.ts';
 import type { PacedSink } from '../../src/alerts/sink.ts';
 import type { Alert, AlertFacts } from '../../src/base/alert.ts';
 import type { DispatcherEvent } from '../../src/base/events.ts';
-import { Composition } from '../../src/composition.ts';
+import { createDispatcher } from '../../src/dispatcher.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { factsOf, NOW, origin } from './facts.ts';
 
@@ -119,7 +119,8 @@ describe('what waits says how things stand', () => {
     throttle(desk, 1);
     await pass(desk, 29_000);
     throttle(desk, 200);
-    await pass(desk, 10 * MINUTE);
+    await pass(desk, 5 * MINUTE - 1);
+    await pass(desk, 5 * MINUTE);
     expect(sink.told).toEqual(['firing warning 1', 'resolved warning 200']);
   });
 
@@ -165,94 +166,6 @@ describe('a receiver that forgets', () => {
   });
 });
 
-describe('a downstream that is muted', () => {
-  test('no sink hears of it; events and onAlert go on; what is still open when the mute ends is told then', async () => {
-    const onAlert = vi.fn();
-    const sink = memory();
-    const emit = (event: DispatcherEvent): void => void events.push(event);
-    const desk = createAlertDesk({
-      clock,
-      sinks: [sink],
-      emit,
-      onAlert,
-      origin,
-      mutedUntil: (name) => muted.get(name),
-    });
-    muted.set('carrier', NOW + 10 * MINUTE);
-    const lasting = { action: { kind: 'hold', cause: 'retry-after', until: NOW + 30 * MINUTE } } as const;
-    throttle(desk, 1, lasting);
-    throttle(desk, 1, { downstream: 'mail' });
-    await pass(desk, 0);
-    await pass(desk, 10 * MINUTE - 1);
-    expect(sink.alerts.map(({ downstream, status }) => `${downstream} ${status}`)).toEqual([
-      'mail firing',
-      'mail resolved',
-    ]);
-    expect(onAlert).toHaveBeenCalledTimes(2);
-    expect(events.filter(({ type }) => type === 'alert')).toHaveLength(2);
-    await pass(desk, 1);
-    expect(sink.told.at(-1)).toBe('firing warning 1');
-    await pass(desk, 20 * MINUTE);
-    expect(sink.told.at(-1)).toBe('resolved warning 1');
-    expect(clock.violations).toEqual([]);
-  });
-
-  test('what begins and ends under the mute is never told', async () => {
-    const sink = memory();
-    const desk = deskOf(sink);
-    muted.set('carrier', NOW + 60 * MINUTE);
-    throttle(desk, 1);
-    await pass(desk, 120 * MINUTE);
-    expect(sink.told).toEqual([]);
-    expect([clock.idleTimers, clock.pendingTimers]).toEqual([0, 0]);
-  });
-
-  test('a mute that begins while a sink knows of an incident stops repeats and changes, not the end', async () => {
-    const sink = memory({ repeatMs: 2 * MINUTE });
-    const desk = deskOf(sink);
-    throttle(desk, 1);
-    await pass(desk, 0);
-    muted.set('carrier', NOW + 60 * MINUTE);
-    throttle(desk, 200, pausedAndRefused());
-    await pass(desk, 5 * MINUTE - 1);
-    expect(sink.told).toEqual(['firing warning 1']);
-    await pass(desk, 1);
-    expect(sink.told).toEqual(['firing warning 1', 'resolved critical 200']);
-  });
-
-  test('a mute that is lifted early, or ends while a sink knows of the incident: it hears how things stand', async () => {
-    const sink = memory();
-    const desk = deskOf(sink);
-    const until = NOW + 60 * MINUTE;
-    throttle(desk, 1, { action: { kind: 'hold', cause: 'retry-after', until } });
-    await pass(desk, 0);
-    muted.set('carrier', NOW + 50 * MINUTE);
-    throttle(desk, 20, pausedAndRefused(until));
-    await pass(desk, 10 * MINUTE);
-    muted.clear();
-    desk.replanned();
-    await pass(desk, 0);
-    expect(sink.told).toEqual(['firing warning 1', 'firing critical 20']);
-  });
-
-  test('a dispatcher asks its plans, which may change at any time', async () => {
-    const sink = memory();
-    const composition = new Composition(
-      { downstreams: { carrier: { quota: '60/minute' } } },
-      { clock, alertSinks: [sink] },
-    );
-    const found = composition.find('carrier');
-    const { mute: _, ...plan } = found.plan;
-    found.replan({ ...plan, mute: { until: NOW + 60 * MINUTE, reason: 'they are moving house' } });
-    throttle(composition.desk, 1, { action: { kind: 'hold', cause: 'retry-after', until: NOW + 90 * MINUTE } });
-    await pass(composition.desk, MINUTE);
-    expect(sink.told).toEqual([]);
-    composition.register('carrier', { quota: '30/minute' });
-    await pass(composition.desk, 0);
-    expect(sink.told).toEqual(['firing warning 1']);
-  });
-});
-
 describe('an end that is known', () => {
   test('resume ends the wait for the hold, not the wait for quiet', async () => {
     const sink = memory();
@@ -293,4 +206,43 @@ describe('an end that is known', () => {
     await desk.close(1_000);
     expect([clock.idleTimers, clock.pendingTimers]).toEqual([0, 0]);
   });
+});
+
+test('a call that never settles takes no time from the alerts that wait when a dispatcher is closed', async () => {
+  let isDown = true;
+  const sink = memory();
+  const deliver: PacedSink['deliver'] = (alert, signal) =>
+    isDown ? Promise.reject(new Error('down')) : sink.deliver(alert, signal);
+  const policy = { downstreams: { carrier: { quota: '60/minute' } } } as const;
+  const dispatcher = createDispatcher(policy, { clock, alertSinks: [{ ...sink, deliver }] });
+  void dispatcher.callDownstream('carrier', () => new Promise<void>(() => undefined)).catch(() => undefined);
+  await clock.advance(0);
+  dispatcher.report('carrier', { status: 429, retryAfterMs: 30_000 });
+  await dispatcher.flush();
+  isDown = false;
+  const closed = dispatcher.close({ within: 1_000 });
+  await vi.waitFor(() => expect(sink.told).toEqual(['firing warning 1']), { interval: 1 });
+  await clock.advance(1_000);
+  expect(await closed).toMatchObject({ abandoned: 1, alertsDropped: { memory: 0 } });
+  expect(dispatcher.snapshot().alerts).toEqual({
+    pending: 0,
+    dropped: { memory: 0 },
+    sinks: [{ sink: 'memory', pending: 0, delivered: 1, replaced: 0, dropped: 0 }],
+  });
+});
+
+test('resume with all ends the wait for the hold; without, the server keeps its hold', async () => {
+  for (const all of [false, true]) {
+    const sink = memory();
+    const own = new ManualClock({ wallMs: NOW });
+    const policy = { downstreams: { carrier: { quota: '60/minute' } } } as const;
+    const dispatcher = createDispatcher(policy, { clock: own, alertSinks: [sink] });
+    dispatcher.report('carrier', { status: 429, retryAfterMs: 60 * MINUTE });
+    await dispatcher.flush();
+    dispatcher.resume('carrier', { all });
+    await own.advance(5 * MINUTE);
+    await dispatcher.flush();
+    expect(sink.alerts.map(({ status }) => status)).toEqual(all ? ['firing', 'resolved'] : ['firing']);
+    await dispatcher.close();
+  }
 });
