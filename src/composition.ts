@@ -92,7 +92,12 @@ export class Composition {
     };
     for (const one of plan.downstreams.values()) this.downstreams.set(one.name, this.#make(one));
     this.#hash = plan.hash;
-    const host = { wallNow: () => clock.wallNow(), snapshot: () => this.snapshot(), version: VERSION };
+    const host = {
+      wallNow: () => clock.wallNow(),
+      setTimer: (delayMs: number, fire: () => void) => clock.setTimer(delayMs, fire),
+      snapshot: () => this.snapshot(),
+      version: VERSION,
+    };
     this.telemetry = createTelemetry(host, options.telemetry);
     this.bus.setTap(this.telemetry);
   }
