@@ -103,7 +103,8 @@ function join(groups: Map<string, Group>, ended: Ended): void {
   const traceId = trace.getSpanContext(parent)?.traceId ?? '';
   const key = `${traceId} ${event.type} ${event.code ?? ''} ${event.downstream}`;
   const group = groups.get(key);
-  const { waitedMs, tool } = event;
+  const { waitedMs } = event;
+  const tool = event.tool ?? opening.tool;
   const limit = limitOf(opening, event);
   if (group === undefined) {
     groups.set(key, { first: ended, longest: ended, count: 1, leastMs: waitedMs, sumMs: waitedMs, tool, limit });

@@ -16,7 +16,8 @@ export interface Ended {
 export function startSpan(tracer: Tracer, { opening, event, startedAt, parent }: Ended): Span {
   const attributes = attributesOf(event);
   if (opening.position !== undefined) attributes[SPAN_ATTRIBUTE.position] = opening.position;
-  if (event.tool !== undefined) attributes[SPAN_ATTRIBUTE.tool] = event.tool;
+  const tool = event.tool ?? opening.tool;
+  if (tool !== undefined) attributes[SPAN_ATTRIBUTE.tool] = tool;
   const limit = limitOf(opening, event);
   if (limit !== undefined) attributes[SPAN_ATTRIBUTE.limitedBy] = limit;
   return tracer.startSpan(WAIT_SPAN, { attributes, startTime: hrTime(startedAt) }, parent);

@@ -161,12 +161,13 @@ export function host(lanes: readonly DownstreamSnapshot[] = [lane('carrier')]) {
     version: '1.2.3',
     lanes,
     dropped: {} as Record<string, number>,
+    hash: 'h',
     reads: 0,
     at: AT,
     wallNow: () => state.at,
     snapshot: () => {
       state.reads += 1;
-      return snapshot(state.lanes, state.dropped);
+      return { ...snapshot(state.lanes, state.dropped), policyHash: state.hash };
     },
   };
   return state;
