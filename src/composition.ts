@@ -95,7 +95,12 @@ export class Composition {
     };
     const parts = { env: this.env, bus: this.bus, wallNow: () => clock.wallNow(), judges, modes: this.#modes };
     this.registry = new Registry(policy, plan, parts, shared);
-    const host = { wallNow: () => clock.wallNow(), snapshot: () => this.snapshot(), version: VERSION };
+    const host = {
+      wallNow: () => clock.wallNow(),
+      setTimer: (delayMs: number, fire: () => void) => clock.setTimer(delayMs, fire),
+      snapshot: () => this.snapshot(),
+      version: VERSION,
+    };
     this.telemetry = createTelemetry(host, options.telemetry);
     this.bus.setTap(this.telemetry);
   }
