@@ -14,6 +14,7 @@ import { Downstream } from './dispatch/downstream.ts';
 import type { Lane } from './dispatch/lane.ts';
 import type { LanePorts } from './dispatch/ports.ts';
 import { readDownstream } from './dispatch/reading.ts';
+import { Recent } from './dispatch/recent.ts';
 import { closed } from './dispatch/refusals.ts';
 import { SignalHub } from './dispatch/signals.ts';
 import { Slices } from './dispatch/slices.ts';
@@ -52,7 +53,7 @@ export class Composition {
   readonly #defaults: DownstreamPolicyInput;
   readonly #suggestions: Suggestions;
   readonly #judges: Judges;
-  readonly #shared: Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken'>;
+  readonly #shared: Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken' | 'recent'>;
   #hash: string | undefined;
   #callId = 0;
   #incidentId = 0;
@@ -199,6 +200,7 @@ export class Composition {
       judge: this.#judges.for(plan),
       judgeSeen: (outcome) => judgeReport(ports.judge, outcome, { wallNow: () => this.clock.wallNow() }),
       spoken: new Spoken(),
+      recent: new Recent(this.clock.now()),
     };
     return new Downstream(plan, ports);
   }
