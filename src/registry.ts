@@ -5,6 +5,7 @@ import { show } from './base/text.ts';
 import { Downstream } from './dispatch/downstream.ts';
 import type { Lane } from './dispatch/lane.ts';
 import type { LanePorts } from './dispatch/ports.ts';
+import { Recent } from './dispatch/recent.ts';
 import { closed } from './dispatch/refusals.ts';
 import { judgeReport } from './feedback/report.ts';
 import type { Judges } from './judges.ts';
@@ -23,7 +24,7 @@ const MOST_GONE = 10_000;
 const SWEPT = 8;
 
 /** What all lanes of a dispatcher share. */
-export type SharedPorts = Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken'>;
+export type SharedPorts = Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken' | 'recent'>;
 
 export interface RegistryOptions {
   readonly env: Environment;
@@ -251,6 +252,7 @@ export class Registry {
       judge: judges.for(plan),
       judgeSeen: (outcome) => judgeReport(ports.judge, outcome, { wallNow }),
       spoken: new Spoken(),
+      recent: new Recent(this.#shared.clock.now()),
     };
     return new Downstream(plan, ports, modes.saidOf(plan.name));
   }

@@ -43,6 +43,8 @@ export interface DownstreamSnapshot {
   readonly classes: Readonly<Record<Priority, ClassSnapshot>>;
   readonly oldestWaitMs: number;
   readonly running: number;
+  /** Most calls in flight: of one lane, accounts have as many each; absent where they are not limited. */
+  readonly maxConcurrent?: number;
   /** Past their end and still holding their place. */
   readonly overdue: number;
   /** Past their grace: the place was given back, the call has still not settled. */
@@ -67,16 +69,19 @@ export interface DownstreamSnapshot {
   readonly heard?: HeardSnapshot;
   /** Lanes kept for `ctx.account`. */
   readonly accounts: number;
-  readonly recent?: RecentSnapshot;
+  readonly recent: RecentSnapshot;
   readonly top?: TopSnapshot;
   readonly totals: LaneTotals;
 }
 
-/** What the last minute was like. */
+/** What the last minute of the process's running time was like; a second that has begun counts, so that it is up to one shorter. */
 export interface RecentSnapshot {
-  /** Starts per second over the last minute. */
+  /** Calls that started in it, divided by 60. */
   readonly startsPerSecond: number;
-  /** Quantiles of the waits that ended in it, in milliseconds; absent where none did. */
+  /**
+   * Quantiles in milliseconds, to 5 %, of what callers waited: of the calls that started in it, 0 for those that
+   * need not wait and 1 for waits of less, and of those that waited and were then refused or aborted. Absent where there were none.
+   */
   readonly waitP50Ms?: number;
   readonly waitP95Ms?: number;
   readonly refused: number;

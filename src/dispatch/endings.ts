@@ -79,6 +79,8 @@ export class Endings implements AbortOwner<Waiter> {
       },
       tell: ({ request, since, seq }) => {
         tally.refuse(refusal.code);
+        ports.recent.refused(now);
+        ports.recent.gaveUp(now - since, now);
         incidents.touch(request.tool);
         if (!ports.bus.wantsWaits) return;
         const waitedMs = now - since;
@@ -165,6 +167,7 @@ export class Endings implements AbortOwner<Waiter> {
       reasonOf: () => signal.reason,
       tell: ({ request, since, seq }) => {
         tally.aborted++;
+        ports.recent.gaveUp(now - since, now);
         incidents.touch(request.tool);
         if (ports.bus.wantsWaits) tell(ports, name, 'aborted', seq, request, now - since, { started: false });
       },

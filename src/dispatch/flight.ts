@@ -75,7 +75,9 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     running.start(call, now);
     if (request.signals.length > 0) for (const signal of request.signals) ports.signals.add(signal, this, call);
     tally.started++;
-    const { bus } = ports;
+    const { bus, recent } = ports;
+    recent.started(now);
+    if (waitedMs !== undefined) recent.served(waitedMs);
     call.isTold = waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits;
     if (call.isTold) tell(ports, name, 'started', id, request, waitedMs ?? 0);
     if (gate.caps.until > now) this.#lane.heard.startedOne();

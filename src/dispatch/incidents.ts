@@ -134,6 +134,7 @@ export class Incidents {
     const now = ports.clock.now();
     if (row.kind === 'quota') {
       tally.throttled++;
+      ports.recent.throttled(now);
       tally.lastThrottledAt = ports.clock.wallNow();
     }
     const hintMs = row.kind === 'exhausted' ? resetOf(server, gate.plan.cooldown.maxMs) : usable(server.retryAfterMs);

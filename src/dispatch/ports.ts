@@ -3,6 +3,7 @@ import type { EventBus } from '../base/bus.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Judge, Verdict } from '../base/verdict.ts';
 import type { Spoken } from '../model/spoken.ts';
+import type { Recent } from './recent.ts';
 import type { SignalHub } from './signals.ts';
 import type { Slices } from './slices.ts';
 
@@ -19,6 +20,8 @@ export interface LanePorts {
   readonly raise: (facts: AlertFacts) => void;
   /** What has been said of this downstream without any 429, whichever of its lanes said it. */
   readonly spoken: Spoken;
+  /** What the last minute of this downstream was like, all its lanes together. */
+  readonly recent: Recent;
   readonly random: () => number;
   readonly nextCallId: () => number;
   readonly nextIncidentId: () => string;

@@ -33,6 +33,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
     classes: readClasses(books, now),
     oldestWaitMs: most((one) => ageOf(one, undefined, now)),
     running: sum((one) => one.running.inFlight),
+    ...(plan.maxConcurrent === undefined ? {} : { maxConcurrent: plan.maxConcurrent }),
     overdue: sum((one) => one.running.overdue),
     orphaned: sum((one) => one.running.orphaned),
     isPaused: books.some((one) => one.isPaused(now)),
@@ -48,6 +49,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
     ...(tally.lastThrottledAt === undefined ? {} : { lastThrottledAt: tally.lastThrottledAt }),
     ...(heard === undefined ? {} : { heard }),
     accounts: downstream.accounts,
+    recent: ports.recent.read(now),
     totals: tally.read(),
   };
 }

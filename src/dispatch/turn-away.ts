@@ -33,6 +33,7 @@ export function refuse(
 export function turnAway(core: LaneCore, request: Request, error: AdmissionError, limit?: string): Promise<never> {
   const { ports, tally, name } = core;
   tally.refuse(error.code);
+  ports.recent.refused(core.lastNow);
   if (ports.bus.wantsWaits) {
     const { code, expectedWaitMs, limitedBy, retryAfterMs } = error;
     const told = { code, expectedMs: expectedWaitMs, limitedBy, limit, retryAfterMs };

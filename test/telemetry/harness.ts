@@ -130,6 +130,7 @@ export function lane(downstream: string, fields: Partial<DownstreamSnapshot> = {
     quotas: [],
     inARow: 0,
     accounts: 0,
+    recent: { startsPerSecond: 0, refused: 0, throttled: 0 },
     totals: totals(),
     ...fields,
   };
