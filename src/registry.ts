@@ -6,6 +6,7 @@ import { Downstream } from './dispatch/downstream.ts';
 import type { Lane } from './dispatch/lane.ts';
 import type { LanePorts } from './dispatch/ports.ts';
 import { closed } from './dispatch/refusals.ts';
+import { Top } from './dispatch/top.ts';
 import { judgeReport } from './feedback/report.ts';
 import type { Judges } from './judges.ts';
 import { Spoken } from './model/spoken.ts';
@@ -22,7 +23,7 @@ const MOST_GONE = 10_000;
 const SWEPT = 8;
 
 /** What all lanes of a dispatcher share. */
-export type SharedPorts = Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken'>;
+export type SharedPorts = Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken' | 'top'>;
 
 export interface RegistryOptions {
   readonly env: Environment;
@@ -235,6 +236,7 @@ export class Registry {
       judge: judges.for(plan),
       judgeSeen: (outcome) => judgeReport(ports.judge, outcome, { wallNow }),
       spoken: new Spoken(),
+      top: new Top(plan),
     };
     return new Downstream(plan, ports);
   }

@@ -72,6 +72,7 @@ export class Downstream {
 
   replan(plan: DownstreamPlan): void {
     this.plan = plan;
+    this.ports.top.replan(plan);
     for (const lane of this.lanes()) lane.replan(plan);
   }
 

@@ -5,6 +5,7 @@ import type { Judge, Verdict } from '../base/verdict.ts';
 import type { Spoken } from '../model/spoken.ts';
 import type { SignalHub } from './signals.ts';
 import type { Slices } from './slices.ts';
+import type { Top } from './top.ts';
 
 /** What a lane gets from the dispatcher it belongs to. */
 export interface LanePorts {
@@ -19,6 +20,8 @@ export interface LanePorts {
   readonly raise: (facts: AlertFacts) => void;
   /** What has been said of this downstream without any 429, whichever of its lanes said it. */
   readonly spoken: Spoken;
+  /** Who uses the downstream most, in whichever of its lanes. */
+  readonly top: Top;
   readonly random: () => number;
   readonly nextCallId: () => number;
   readonly nextIncidentId: () => string;

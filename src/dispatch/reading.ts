@@ -47,6 +47,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
     ...(tally.lastThrottledAt === undefined ? {} : { lastThrottledAt: tally.lastThrottledAt }),
     ...(heard === undefined ? {} : { heard }),
     accounts: downstream.accounts,
+    top: ports.top.read(now),
     totals: tally.read(),
   };
 }

@@ -129,6 +129,7 @@ export function lane(downstream: string, fields: Partial<DownstreamSnapshot> = {
     quotas: [],
     inARow: 0,
     accounts: 0,
+    top: { windowMs: 60_000, runs: [], tools: [] },
     totals: totals(),
     ...fields,
   };
