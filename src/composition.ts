@@ -67,6 +67,8 @@ export class Composition {
       onAlert: options.onAlert,
       emit: (event) => this.bus.emit(event),
       origin: originOf(instance, options.name, this.env, () => this.hash),
+      random,
+      mutedUntil: (downstream) => this.downstreams.get(downstream)?.plan.mute?.until,
     });
     this.nextIncidentId = () => `${instance}-i${++this.#incidentId}`;
     this.bornAt = clock.now();
@@ -124,6 +126,7 @@ export class Composition {
   register(name: string, policy: DownstreamPolicyInput): void {
     this.#mayChange(plainName(name), 'registered');
     this.registry.register(name, policy);
+    this.desk.replanned();
   }
 
   unregister(name: string): void {
@@ -135,7 +138,9 @@ export class Composition {
   apply(policy: unknown): PolicyChange[] {
     this.#mayChange('policy', 'applied');
     checkPolicy(policy, 'apply');
-    return this.registry.apply(policy);
+    const changes = this.registry.apply(policy);
+    this.desk.replanned();
+    return changes;
   }
 
   /** Refuses what waits of a run or a tool, in one downstream or in all, those that are gone included; how many. */
@@ -154,14 +159,14 @@ export class Composition {
 
   snapshot(): Snapshot {
     const { name } = this.#options;
-    const { pending, dropped } = this.desk;
+    const { pending, dropped, sinks } = this.desk;
     return {
       schema: 1,
       at: this.clock.wallNow(),
       ...(name === undefined ? {} : { name }),
       policyHash: this.hash,
       isClosed: this.isClosed,
-      alerts: { pending, dropped: { ...dropped } },
+      alerts: { pending, dropped, sinks },
       downstreams: [...this.downstreams.values()].map(readDownstream),
     };
   }

@@ -140,8 +140,11 @@ class Face implements Dispatcher {
     found.pause(ms, options.reason);
   };
 
-  readonly resume = (downstream: string, options?: { readonly all?: boolean | undefined }): void =>
-    this.#composition.find(downstream).resume(options?.all === true);
+  readonly resume = (downstream: string, options?: { readonly all?: boolean | undefined }): void => {
+    const all = options?.all === true;
+    this.#composition.find(downstream).resume(all);
+    if (all) this.#composition.desk.resumed(downstream);
+  };
 
   readonly snapshot = (): ReturnType<Composition['snapshot']> => this.#composition.snapshot();
 

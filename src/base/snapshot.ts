@@ -113,6 +113,24 @@ export interface HeardSnapshot {
   readonly quotas: readonly QuotaReading[];
 }
 
+/** How a sink fares. Every alert it was given is pending, delivered, replaced by a newer one, or dropped. */
+export interface SinkSnapshot {
+  readonly sink: string;
+  readonly pending: number;
+  readonly delivered: number;
+  readonly replaced: number;
+  /** Refused for good, without room, or left at the end. */
+  readonly dropped: number;
+  /** Since when, how often and with what it has failed, where its last delivery did; instants are epoch milliseconds. */
+  readonly failing?: {
+    readonly since: number;
+    readonly attempts: number;
+    /** `status 500`, `TypeError ECONNREFUSED`. */
+    readonly kind: string;
+    readonly nextAt?: number;
+  };
+}
+
 /** Plain JSON: no NaN, no Infinity, no side effect of reading it. */
 export interface Snapshot {
   readonly schema: 1;
@@ -121,6 +139,11 @@ export interface Snapshot {
   readonly name?: string;
   readonly policyHash: string;
   readonly isClosed: boolean;
-  readonly alerts: { readonly pending: number; readonly dropped: Readonly<Record<string, number>> };
+  readonly alerts: {
+    readonly pending: number;
+    /** By name of sink, with a number where another has it: `slack`, `slack#2`. */
+    readonly dropped: Readonly<Record<string, number>>;
+    readonly sinks?: readonly SinkSnapshot[];
+  };
   readonly downstreams: readonly DownstreamSnapshot[];
 }
