@@ -2,13 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { PolicyError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
-import { READY_MADE } from '../feedback/classifiers.ts';
-import { describePolicy } from '../policy/describe.ts';
 import type { Environment } from '../policy/environment.ts';
 import type { Policy } from '../policy/input.ts';
 import { loadPolicy } from '../policy/load.ts';
 import { policyJsonSchema } from '../policy/options.ts';
-import { resolvePolicy } from '../policy/resolve.ts';
+import { check } from './check.ts';
 import { typesModule } from './types-module.ts';
 
 /** What the command line tool reads and where it writes; each text ends in a newline. */
@@ -22,7 +20,10 @@ const DEFAULT_FILE = 'config/downstreams.yaml';
 
 const HELP = `penstock: one gate between an agent's tool calls and the services they hit
 
-  penstock check [file]   says in plain sentences what a policy means, or what is wrong with it
+  penstock check [file] [--env name] [--json]
+                          says in plain sentences what a policy means, or what is wrong with it; with
+                          --env prod it is read with its overlay (downstreams.prod.yaml beside
+                          downstreams.yaml), and every value is shown with its origin
   penstock types [file]   prints a TypeScript module with the names of its downstreams
   penstock schema         prints the JSON Schema of policy files, for editors
   penstock help           prints this
@@ -36,7 +37,6 @@ Exit codes: 0 all is well, 1 the policy has problems, 2 the command was not unde
 type Command = (args: readonly string[], io: Io) => Promise<number>;
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  ['check', check],
   ['types', types],
   ['schema', schema],
   ['help', help],
@@ -47,6 +47,13 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
  * 1 the policy has problems, 2 the command was not understood. Only bugs reject.
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const [first, ...rest] = argv;
+  if (first === 'check' && !rest.some((one) => one === '--help' || one === '-h')) {
+    return orProblems(io, async () => {
+      const result = await check(rest, io, DEFAULT_FILE);
+      return typeof result === 'string' ? misunderstood(result, io) : result;
+    });
+  }
   const parsed = parse(argv);
   if (typeof parsed === 'string') return misunderstood(parsed, io);
   if (parsed.version) return version(io);
@@ -54,11 +61,16 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   if (parsed.help || name === undefined) return help([], io);
   const command = COMMANDS.get(name);
   if (command === undefined) {
-    const near = nearest(name, COMMANDS.keys());
+    const near = nearest(name, ['check', ...COMMANDS.keys()]);
     return misunderstood(`no command "${name}"${near === undefined ? '' : `; did you mean ${near}?`}`, io);
   }
+  return orProblems(io, () => command(args, io));
+}
+
+/** What a command comes to, or the problems of the policy that it read. */
+async function orProblems(io: Io, command: () => Promise<number>): Promise<number> {
   try {
-    return await command(args, io);
+    return await command();
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     io.err(`${error.message}\n`);
@@ -89,29 +101,6 @@ function parse(argv: readonly string[]): Parsed | string {
 function misunderstood(reason: string, io: Io): number {
   io.err(`penstock: ${reason}\nTry: penstock help\n`);
   return 2;
-}
-
-async function check(args: readonly string[], io: Io): Promise<number> {
-  const file = onlyFile(args);
-  if (file === undefined) return misunderstood('check takes one file', io);
-  const plan = resolvePolicy(await loadPolicy(file, { env: io.env }));
-  const lines = describePolicy(plan).flatMap(({ sentence, warnings }) => [
-    sentence,
-    ...warnings.map((warning) => `  warning: ${warning}`),
-  ]);
-  for (const { name, classify } of plan.downstreams.values()) {
-    if (classify !== undefined && !Object.hasOwn(READY_MADE, classify)) lines.push(passedClassifier(name, classify));
-  }
-  const count = plan.downstreams.size === 1 ? '1 downstream' : `${plan.downstreams.size} downstreams`;
-  io.out(`${[...lines, `${file}: ${count}, no problems (policy ${plan.hash})`].join('\n')}\n`);
-  return 0;
-}
-
-/** What a policy asks for that only the program can give. */
-function passedClassifier(downstream: string, classify: string): string {
-  const near = nearest(classify, Object.keys(READY_MADE));
-  const meant = near === undefined ? '' : ` (or is the ready-made ${near} meant?)`;
-  return `  warning: ${downstream}: the program has to pass a classifier "${classify}" to createDispatcher${meant}`;
 }
 
 async function types(args: readonly string[], io: Io): Promise<number> {
