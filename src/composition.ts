@@ -41,9 +41,6 @@ export class Composition {
   readonly telemetry: Telemetry;
   readonly registry: Registry;
   readonly env: Environment;
-  readonly nextIncidentId: () => string;
-  /** Monotonic milliseconds at which it was made. */
-  readonly bornAt: number;
   isClosed = false;
   /** Set once it is being closed. */
   closing: Promise<ClosingReport> | undefined;
@@ -76,8 +73,6 @@ export class Composition {
       random,
       mutedUntil: (downstream) => this.downstreams.get(downstream)?.plan.mute?.until,
     });
-    this.nextIncidentId = () => `${instance}-i${++this.#incidentId}`;
-    this.bornAt = clock.now();
     const shared = {
       clock,
       bus: this.bus,
@@ -86,12 +81,12 @@ export class Composition {
       raise: (facts: AlertFacts) => void this.desk.raise(this.#diagnosed(facts)),
       random,
       nextCallId: () => ++this.#callId,
-      nextIncidentId: this.nextIncidentId,
+      nextIncidentId: () => `${instance}-i${++this.#incidentId}`,
       rested: () => {
         this.registry.rested();
         this.onRest();
       },
-      bornAt: this.bornAt,
+      bornAt: clock.now(),
     };
     const parts = { env: this.env, bus: this.bus, wallNow: () => clock.wallNow(), judges, modes: this.#modes };
     this.registry = new Registry(policy, plan, parts, shared);

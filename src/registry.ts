@@ -7,6 +7,7 @@ import type { Lane } from './dispatch/lane.ts';
 import type { LanePorts } from './dispatch/ports.ts';
 import { Recent } from './dispatch/recent.ts';
 import { closed } from './dispatch/refusals.ts';
+import { Top } from './dispatch/top.ts';
 import { judgeReport } from './feedback/report.ts';
 import type { Judges } from './judges.ts';
 import { Spoken } from './model/spoken.ts';
@@ -24,7 +25,7 @@ const MOST_GONE = 10_000;
 const SWEPT = 8;
 
 /** What all lanes of a dispatcher share. */
-export type SharedPorts = Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken' | 'recent'>;
+export type SharedPorts = Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken' | 'recent' | 'top'>;
 
 export interface RegistryOptions {
   readonly env: Environment;
@@ -253,6 +254,7 @@ export class Registry {
       judgeSeen: (outcome) => judgeReport(ports.judge, outcome, { wallNow }),
       spoken: new Spoken(),
       recent: new Recent(this.#shared.clock.now()),
+      top: new Top(plan),
     };
     return new Downstream(plan, ports, modes.saidOf(plan.name));
   }

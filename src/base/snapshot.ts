@@ -70,7 +70,7 @@ export interface DownstreamSnapshot {
   /** Lanes kept for `ctx.account`. */
   readonly accounts: number;
   readonly recent: RecentSnapshot;
-  readonly top?: TopSnapshot;
+  readonly top: TopSnapshot;
   readonly totals: LaneTotals;
 }
 
@@ -88,8 +88,12 @@ export interface RecentSnapshot {
   readonly throttled: number;
 }
 
-/** Who uses a downstream most: at most ten each, the most permits in the last window first, then the most waiters. */
+/**
+ * Who uses a downstream most, accounts included: at most ten each of those that took most permits in the last window
+ * and of those that wait most, the most permits first, then the most waiters.
+ */
 export interface TopSnapshot {
+  /** The longest window of a request quota, an hour at most; a minute without one. */
   readonly windowMs: number;
   readonly runs: readonly TopEntry[];
   readonly tools: readonly TopEntry[];
@@ -98,8 +102,12 @@ export interface TopSnapshot {
 export interface TopEntry {
   /** A `runId` or a `tool`. */
   readonly name: string;
+  /** Exact. */
   readonly waiting: number;
-  /** Permits of requests taken in the last window. */
+  /**
+   * Permits of requests taken in the last window, what was taken in its later half for certain. Where more than 128
+   * names take part, at least so many.
+   */
   readonly permits: number;
 }
 

@@ -2,14 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { PolicyError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
-import { READY_MADE } from '../feedback/classifiers.ts';
-import { describeAlerts } from '../policy/alerts-describe.ts';
-import { describePolicy } from '../policy/describe.ts';
 import type { Policy } from '../policy/input.ts';
 import { loadPolicy } from '../policy/load.ts';
 import { policyJsonSchema } from '../policy/options.ts';
-import { resolvePolicy } from '../policy/resolve.ts';
 import { testAlerts } from './alerts.ts';
+import { check } from './check.ts';
 import type { Io } from './io.ts';
 import { typesModule } from './types-module.ts';
 
@@ -19,7 +16,10 @@ const DEFAULT_FILE = 'config/downstreams.yaml';
 
 const HELP = `penstock: one gate between an agent's tool calls and the services they hit
 
-  penstock check [file]   says in plain sentences what a policy means, or what is wrong with it
+  penstock check [file] [--env name] [--json]
+                          says in plain sentences what a policy means, or what is wrong with it; with
+                          --env prod it is read with its overlay (downstreams.prod.yaml beside
+                          downstreams.yaml), and every value is shown with its origin
   penstock types [file]   prints a TypeScript module with the names of its downstreams
   penstock alerts test [sink] [--file policy]
                           sends a marked test alert to every sink of a policy, or to one, and says
@@ -36,7 +36,6 @@ Exit codes: 0 all is well, 1 the policy has problems or a sink failed, 2 the com
 type Command = (args: readonly string[], io: Io, given: Pick<Parsed, 'file'>) => Promise<number>;
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  ['check', check],
   ['types', types],
   ['alerts', alerts],
   ['schema', schema],
@@ -48,6 +47,13 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
  * 1 the policy has problems or a sink failed, 2 the command was not understood. Only bugs reject.
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const [first, ...rest] = argv;
+  if (first === 'check' && !rest.some((one) => one === '--help' || one === '-h')) {
+    return orProblems(io, async () => {
+      const result = await check(rest, io, DEFAULT_FILE);
+      return typeof result === 'string' ? misunderstood(result, io) : result;
+    });
+  }
   const parsed = parse(argv);
   if (typeof parsed === 'string') return misunderstood(parsed, io);
   if (parsed.version) return version(io);
@@ -55,12 +61,17 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   if (parsed.help || name === undefined) return help([], io);
   const command = COMMANDS.get(name);
   if (command === undefined) {
-    const near = nearest(name, COMMANDS.keys());
+    const near = nearest(name, ['check', ...COMMANDS.keys()]);
     return misunderstood(`no command "${name}"${near === undefined ? '' : `; did you mean ${near}?`}`, io);
   }
   if (parsed.file !== undefined && name !== 'alerts') return misunderstood(`${name} takes no --file`, io);
+  return orProblems(io, () => command(args, io, parsed));
+}
+
+/** What a command comes to, or the problems of the policy that it read. */
+async function orProblems(io: Io, command: () => Promise<number>): Promise<number> {
   try {
-    return await command(args, io, parsed);
+    return await command();
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     io.err(`${error.message}\n`);
@@ -96,32 +107,6 @@ function parse(argv: readonly string[]): Parsed | string {
 function misunderstood(reason: string, io: Io): number {
   io.err(`penstock: ${reason}\nTry: penstock help\n`);
   return 2;
-}
-
-async function check(args: readonly string[], io: Io): Promise<number> {
-  const file = onlyFile(args);
-  if (file === undefined) return misunderstood('check takes one file', io);
-  const plan = resolvePolicy(await loadPolicy(file, { env: io.env }));
-  const lines = describePolicy(plan).flatMap(({ sentence, warnings }) => [
-    sentence,
-    ...warnings.map((warning) => `  warning: ${warning}`),
-  ]);
-  for (const { name, classify } of plan.downstreams.values()) {
-    if (classify !== undefined && !Object.hasOwn(READY_MADE, classify)) lines.push(passedClassifier(name, classify));
-  }
-  for (const { sentence, warnings } of describeAlerts(plan, io.env)) {
-    lines.push(sentence, ...warnings.map((warning) => `  warning: ${warning}`));
-  }
-  const count = plan.downstreams.size === 1 ? '1 downstream' : `${plan.downstreams.size} downstreams`;
-  io.out(`${[...lines, `${file}: ${count}, no problems (policy ${plan.hash})`].join('\n')}\n`);
-  return 0;
-}
-
-/** What a policy asks for that only the program can give. */
-function passedClassifier(downstream: string, classify: string): string {
-  const near = nearest(classify, Object.keys(READY_MADE));
-  const meant = near === undefined ? '' : ` (or is the ready-made ${near} meant?)`;
-  return `  warning: ${downstream}: the program has to pass a classifier "${classify}" to createDispatcher${meant}`;
 }
 
 async function types(args: readonly string[], io: Io): Promise<number> {

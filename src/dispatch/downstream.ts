@@ -89,6 +89,7 @@ export class Downstream {
   replan(plan: DownstreamPlan): void {
     this.plan = plan;
     this.#setMode();
+    this.ports.top.replan(plan);
     for (const lane of this.lanes()) lane.replan(plan);
   }
 

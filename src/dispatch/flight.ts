@@ -58,6 +58,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   ): ActiveCall {
     const { gate, running, ports, tally, incidents, name } = this.#lane;
     gate.take(costs, now);
+    if (request.runId !== undefined || request.tool !== undefined) ports.top.started(request, costs, now);
     const call = new (isLease ? ActiveLease : ActiveCall)(
       this,
       request,

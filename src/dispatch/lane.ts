@@ -61,7 +61,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     this.ports = ports;
     this.lastNow = ports.clock.now();
     this.gate = new Gate(plan, this.lastNow);
-    this.line = new Line(this.gate);
+    this.line = new Line(this.gate, ports.top);
     this.entering = new Entering(this.gate);
     this.news = new HoldNews(this);
     this.incidents = new Incidents(this);
@@ -226,7 +226,8 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     const lane = gate.time.at(now);
     const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
     const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);
-    const isQuiet = !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= gate.caps.until;
+    const isQuiet =
+      !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= Math.max(gate.caps.until, gate.remembersUntil);
     const isCalm = isRested && isQuiet && incidents.isCalm;
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }

@@ -6,6 +6,7 @@ import { Fifo } from './fifo.ts';
 import { byAge, inTurn } from './rehearsal.ts';
 import type { Request } from './request.ts';
 import { isWaiting, Run } from './run.ts';
+import type { Top } from './top.ts';
 import type { Waiter } from './waiter.ts';
 
 /** One class: whose turn it is among its runs, and who came when. */
@@ -31,11 +32,13 @@ const RANKS = [NESTED_RANK, ...PRIORITIES.keys()];
 export class Line {
   readonly #classes: readonly Class[];
   #gate: Gate;
+  readonly #top: Top;
   #share = 0;
   length = 0;
 
-  constructor(gate: Gate) {
+  constructor(gate: Gate, top: Top) {
     this.#gate = gate;
+    this.#top = top;
     this.#classes = RANKS.map(() => emptyClass(gate));
   }
 
@@ -52,6 +55,7 @@ export class Line {
     const line = this.#class(waiter.request.rank);
     waiter.leaf.push(waiter);
     line.arrivals.push(waiter);
+    this.#top.waits(waiter.request);
     this.length++;
     for (let i = 0; i < line.permits.length; i++) {
       const permits = Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
@@ -87,6 +91,7 @@ export class Line {
     waiter.isInLine = false;
     waiter.leaf.left();
     line.arrivals.left(line.turns.length);
+    this.#top.left(waiter.request);
     this.length--;
     for (let i = 0; i < line.permits.length; i++) {
       line.permits[i]! -= Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);

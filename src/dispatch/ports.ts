@@ -6,6 +6,7 @@ import type { Spoken } from '../model/spoken.ts';
 import type { Recent } from './recent.ts';
 import type { SignalHub } from './signals.ts';
 import type { Slices } from './slices.ts';
+import type { Top } from './top.ts';
 
 /** What a lane gets from the dispatcher it belongs to. */
 export interface LanePorts {
@@ -22,6 +23,8 @@ export interface LanePorts {
   readonly spoken: Spoken;
   /** What the last minute of this downstream was like, all its lanes together. */
   readonly recent: Recent;
+  /** Who uses the downstream most, in whichever of its lanes. */
+  readonly top: Top;
   readonly random: () => number;
   readonly nextCallId: () => number;
   readonly nextIncidentId: () => string;

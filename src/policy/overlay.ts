@@ -61,8 +61,10 @@ class Overlay {
 
   over(below: unknown, above: Readonly<Record<string, unknown>>, path: Path): unknown {
     const merged = new Map(isObject(below) ? Object.entries(below) : []);
-    if (!isObject(below)) this.#forget(path);
-    this.#place(path);
+    if (!isObject(below)) {
+      this.#forget(path);
+      this.#place(path);
+    }
     for (const [key, value] of Object.entries(above)) {
       const inner = [...path, key];
       if (value === null) this.#takeOut(merged, inner, key);

@@ -5,6 +5,7 @@ import { plainRequest } from '../../src/dispatch/request.ts';
 import { Waiter } from '../../src/dispatch/waiter.ts';
 import { Bucket } from '../../src/model/bucket.ts';
 import { Gate } from '../../src/model/gate.ts';
+import { Top } from '../../src/dispatch/top.ts';
 import { resolvePolicy } from '../../src/policy/resolve.ts';
 import { runs, SEEDED } from './support/seed.ts';
 import { NaiveLine, type Turn } from './support/turns.ts';
@@ -50,7 +51,7 @@ class Pair {
     const policy = { quota: '10/second', lowerShare } as const;
     const plan = resolvePolicy({ downstreams: { api: policy } }, { env: {} }).downstreams.get('api')!;
     this.gate = new Gate(plan, 0);
-    this.line = new Line(this.gate);
+    this.line = new Line(this.gate, new Top(plan));
     this.naive = new NaiveLine(lowerShare);
   }
 

@@ -131,6 +131,7 @@ export function lane(downstream: string, fields: Partial<DownstreamSnapshot> = {
     inARow: 0,
     accounts: 0,
     recent: { startsPerSecond: 0, refused: 0, throttled: 0 },
+    top: { windowMs: 60_000, runs: [], tools: [] },
     totals: totals(),
     ...fields,
   };
