@@ -96,6 +96,9 @@ export class Admission {
   replanned(now: number): void {
     const { gate, line } = this.#core;
     this.#plain = plainRequest(gate.plan, now);
+    this.#core.entering.recost(this.#plain.costs);
+    // Nobody stays in a line that holds nobody back.
+    if (gate.plan.unlimited) return;
     for (const waiter of [...line]) {
       const { cost } = waiter.request;
       waiter.costs = cost === undefined ? this.#plain.costs : costsOf(gate.plan, cost);
@@ -103,7 +106,6 @@ export class Admission {
       if (refusal !== undefined) this.#parts.endings.refuse(waiter, refusal, now);
     }
     line.recount();
-    this.#core.entering.recost(this.#plain.costs);
   }
 
   /** `at` is a reading of this very turn; a call without limits needs none as long as nobody is ahead of it. */
