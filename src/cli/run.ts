@@ -7,6 +7,7 @@ import { describePolicy } from '../policy/describe.ts';
 import type { Environment } from '../policy/environment.ts';
 import type { Policy } from '../policy/input.ts';
 import { loadPolicy } from '../policy/load.ts';
+import { modeOrigins } from '../policy/mode-origins.ts';
 import { policyJsonSchema } from '../policy/options.ts';
 import { resolvePolicy } from '../policy/resolve.ts';
 import { typesModule } from './types-module.ts';
@@ -94,8 +95,9 @@ function misunderstood(reason: string, io: Io): number {
 async function check(args: readonly string[], io: Io): Promise<number> {
   const file = onlyFile(args);
   if (file === undefined) return misunderstood('check takes one file', io);
-  const plan = resolvePolicy(await loadPolicy(file, { env: io.env }));
-  const lines = describePolicy(plan).flatMap(({ sentence, warnings }) => [
+  const policy = await loadPolicy(file, { env: io.env });
+  const plan = resolvePolicy(policy);
+  const lines = describePolicy(plan, modeOrigins(policy, io.env)).flatMap(({ sentence, warnings }) => [
     sentence,
     ...warnings.map((warning) => `  warning: ${warning}`),
   ]);

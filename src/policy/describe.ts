@@ -1,6 +1,6 @@
 import { formatDuration } from '../base/duration.ts';
 import type { DownstreamPlan, PolicyPlan, QuotaPlan } from '../base/plan.ts';
-import { REQUESTS } from '../base/words.ts';
+import { type Mode, REQUESTS } from '../base/words.ts';
 import { largestBurst, worstWindow } from './sizing.ts';
 
 /** A downstream as a person reads it. */
@@ -12,16 +12,26 @@ export interface Description {
 }
 
 /** What a policy means, downstream by downstream, and what about it is likely to hurt. */
-export function describePolicy(plan: PolicyPlan): Description[] {
-  return Array.from(plan.downstreams.values(), describeDownstream);
+export function describePolicy(plan: PolicyPlan, modeOrigins?: ReadonlyMap<string, string>): Description[] {
+  return Array.from(plan.downstreams.values(), (one) => describeDownstream(one, modeOrigins?.get(one.name)));
 }
 
-/** One downstream in a plain sentence, with its warnings. */
-export function describeDownstream(plan: DownstreamPlan): Description {
+const MODE_SENTENCES: Readonly<Record<Mode, readonly string[]>> = {
+  enforce: [],
+  observe: [
+    'only observed: every call starts at once, and what the limits below would have done is reported as would-start and would-refuse',
+  ],
+  off: ['switched off: every call starts at once, the limits below are not in force, and only a 429 is reported'],
+};
+
+/** One downstream in a plain sentence, with its warnings. `modeOrigin`: where its mode comes from. */
+export function describeDownstream(plan: DownstreamPlan, modeOrigin?: string): Description {
+  const from = modeOrigin === undefined ? '' : ` (set by ${modeOrigin})`;
+  const mode = MODE_SENTENCES[plan.mode ?? 'enforce'].map((sentence) => `${sentence}${from}`);
   const parts = plan.unlimited
     ? ['unlimited: every call starts at once and is only measured']
     : [...quotaParts(plan), ...limitParts(plan), waitPart(plan)];
-  return { name: plan.name, sentence: `${plan.name}: ${parts.join('; ')}`, warnings: warningsOf(plan) };
+  return { name: plan.name, sentence: `${plan.name}: ${[...mode, ...parts].join('; ')}`, warnings: warningsOf(plan) };
 }
 
 function quotaParts(plan: DownstreamPlan): string[] {
