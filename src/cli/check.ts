@@ -5,10 +5,11 @@ import { READY_MADE } from '../feedback/classifiers.ts';
 import { describeAlerts } from '../policy/alerts-describe.ts';
 import { describePolicy } from '../policy/describe.ts';
 import { type ReadPolicy, readPolicy } from '../policy/load.ts';
+import { modeOrigins } from '../policy/mode-origins.ts';
 import { type OriginatedValue, originsOf, type ValueOrigin } from '../policy/origins.ts';
 import { pathText } from '../policy/paths.ts';
-import { overlayOf } from './overlay-file.ts';
 import type { Io } from './io.ts';
+import { overlayOf } from './overlay-file.ts';
 
 /** What follows `check` on the command line. */
 interface Asked {
@@ -47,12 +48,14 @@ function read(argv: readonly string[]): Asked | string {
 function lines(policy: ReadPolicy, paths: readonly string[], env: Io['env'], withValues: boolean): string[] {
   const { plan } = policy;
   const values = withValues ? originsOf(policy) : new Map<string, OriginatedValue[]>();
-  const said = describePolicy(plan).flatMap(({ name, sentence, warnings }) => [
-    sentence,
-    ...warnings.map((warning) => `  warning: ${warning}`),
-    ...unlike(name, policy, paths).map((warning) => `  warning: ${warning}`),
-    ...table(values.get(name) ?? []),
-  ]);
+  const said = describePolicy(plan, { modeOrigins: modeOrigins(policy.policy, env) }).flatMap(
+    ({ name, sentence, warnings }) => [
+      sentence,
+      ...warnings.map((warning) => `  warning: ${warning}`),
+      ...unlike(name, policy, paths).map((warning) => `  warning: ${warning}`),
+      ...table(values.get(name) ?? []),
+    ],
+  );
   const top = values.get('');
   if (top !== undefined) said.push('for all of them', ...table(top));
   for (const one of plan.downstreams.values()) said.push(...passedClassifier(one));

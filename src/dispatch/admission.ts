@@ -1,14 +1,13 @@
 import { isAdmissionError } from '../base/errors.ts';
-import type { Cost } from '../base/words.ts';
-import type { Costs } from '../model/bucket.ts';
 import type { ActiveCall } from './active.ts';
 import type { Call, CallContext } from './context.ts';
 import { freePlaces, type LaneCore } from './core.ts';
-import { mark, missed } from './endings.ts';
+import { missed } from './endings.ts';
 import { refusalAtEntry } from './entry.ts';
 import { type Expectation, expect, expectLast, shown } from './expectation.ts';
 import { NESTED_RANK } from './line.ts';
-import { costTooLarge, deadlineMissed, queueFull, type Refusal } from './refusals.ts';
+import { neverFits, recost } from './recost.ts';
+import { deadlineMissed, queueFull, type Refusal } from './refusals.ts';
 import { costsOf, limitOf, plainRequest, type Request, readRequest } from './request.ts';
 import type { Service, ServiceParts } from './service.ts';
 import { tell } from './telling.ts';
@@ -96,22 +95,11 @@ export class Admission {
 
   /** The lane has another policy: waiters that can never fit any more are refused. */
   replanned(now: number): void {
-    const { gate, line } = this.#core;
-    const { endings } = this.#parts;
+    const { gate, entering } = this.#core;
     this.#plain = plainRequest(gate.plan, now);
-    const misfits: Waiter[] = [];
-    let last: { readonly cost: Cost; readonly costs: Costs } | undefined;
-    for (const waiter of line) {
-      const { cost } = waiter.request;
-      // Of very many waiters most cost the same: a list of numbers for each would be half of the work.
-      if (cost !== undefined && cost !== last?.cost) last = { cost, costs: costsOf(gate.plan, cost) };
-      waiter.costs = cost === undefined ? this.#plain.costs : last!.costs;
-      const refusal = this.#neverFits(waiter.costs);
-      if (refusal !== undefined && mark(waiter, endings.refusing(refusal, now))) misfits.push(waiter);
-    }
-    line.recount();
-    this.#core.entering.recost(this.#plain.costs);
-    endings.leave(misfits);
+    entering.recost(this.#plain.costs);
+    // Nobody stays in a line that holds nobody back.
+    if (!gate.plan.unlimited) recost(this.#core, this.#plain.costs, this.#parts.endings, now);
   }
 
   /** `at` is a reading of this very turn; a call without limits needs none as long as nobody is ahead of it. */
@@ -128,7 +116,7 @@ export class Admission {
     const aborted = request.signals.length === 0 ? undefined : request.signals.find((signal) => signal.aborted);
     if (aborted !== undefined) return abortAtEntry(core, request, aborted.reason);
     if (request.deadlineAt < now) return refuse(core, request, deadlineMissed('entry'), now);
-    const tooLarge = this.#neverFits(request.costs);
+    const tooLarge = neverFits(this.#core.gate, request.costs);
     if (tooLarge !== undefined) return refuse(core, request, tooLarge, now);
     if (this.#canEnter(request, now)) return this.#run(fn, request, undefined);
     return this.#waitOrRefuse(fn, request, now);
@@ -139,16 +127,6 @@ export class Admission {
     const core = this.#core;
     if (core.line.length > 0 || (request.needsPlace && freePlaces(core) <= 0)) return false;
     return core.entering.hasPermits(request.costs, now);
-  }
-
-  #neverFits(costs: readonly number[]): Refusal | undefined {
-    const { buckets, plan } = this.#core.gate;
-    if (plan.unlimited) return undefined;
-    for (let i = 0; i < costs.length; i++) {
-      const bucket = buckets[i]!;
-      if (costs[i]! > bucket.largest) return costTooLarge(costs[i]!, bucket.largest, bucket.plan.text, plan.workers);
-    }
-    return undefined;
   }
 
   #waitOrRefuse(fn: Fn, request: Request, now: number): Promise<unknown> {

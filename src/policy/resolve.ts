@@ -78,7 +78,8 @@ export function defaultsOf(input: unknown, env?: Environment): DownstreamPolicyI
   const { policy } = applyEnvironment(input, env);
   if (!isObject(policy)) return {};
   const mode = isMode(policy.mode) ? { mode: policy.mode } : {};
-  return deepFreeze({ ...mode, ...(isObject(policy.defaults) ? structuredClone(policy.defaults) : {}) });
+  const defaults = isObject(policy.defaults) ? structuredClone(policy.defaults) : {};
+  return deepFreeze(defaults.mode === undefined ? { ...defaults, ...mode } : defaults);
 }
 
 function isMode(value: unknown): value is Mode {

@@ -38,10 +38,12 @@ export async function play(
   forMs: number,
 ): Promise<Fate> {
   const clock = new ManualClock();
-  const dispatcher = createDispatcher(
-    { downstreams: { api: { ...policy, mode } } } as PolicyInput,
-    { clock, alertSinks: [], env: {}, random: () => 0.5 },
-  );
+  const dispatcher = createDispatcher({ downstreams: { api: { ...policy, mode } } } as PolicyInput, {
+    clock,
+    alertSinks: [],
+    env: {},
+    random: () => 0.5,
+  });
   const events: DispatcherEvent[] = [];
   dispatcher.subscribe((event) => events.push(event));
   let reallyWaitedMs = 0;
