@@ -1,7 +1,7 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
  * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`, `bench`, `incidents`,
- * `hypotheses` and `codes`. `--write` updates the files; without it the exit code says whether they are in step.
+ * `hypotheses`, `codes`, `pushed` and `rules`. `--write` updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +15,8 @@ import { RULES } from '../src/feedback/diagnosis.ts';
 import { DIALECTS, WAIT_HEADERS } from '../src/feedback/dialects.ts';
 import { describeOptions } from '../src/policy/options.ts';
 import { incidentLines } from './incident-table.ts';
+import { PUSHED } from './sre/pushed.ts';
+import { RULES as ALERT_RULES } from './sre/rules.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const RESULTS = join(ROOT, 'benchmarks', 'results');
@@ -28,6 +30,8 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   incidents: incidentsTable,
   hypotheses: hypothesesTable,
   codes: codesTable,
+  pushed: pushedTable,
+  rules: rulesTable,
 };
 
 /** The text with every marked section as it should be now. Throws on a section that nobody can write. */
@@ -152,6 +156,23 @@ function codesTable(): string {
 
 function quoted(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(', ');
+}
+
+const section = (alert: string): string => `[${alert}](#${alert.toLowerCase()})`;
+
+function pushedTable(): string {
+  const rows = Object.entries(PUSHED).map(([alert, { severity, says }]) => [section(alert), severity, says]);
+  return table(['alert', 'severity', 'says'], rows);
+}
+
+function rulesTable(): string {
+  const rows = ALERT_RULES.map(([alert, rule]) => [
+    section(alert),
+    rule.severity,
+    rule.for ?? 'at once',
+    rule.summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '_$1_'),
+  ]);
+  return table(['alert', 'severity', 'after', 'says'], rows);
 }
 
 function waitsTable(): string {

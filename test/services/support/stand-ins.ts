@@ -11,9 +11,7 @@ export function standIn(meter: Meter, dispatcher: Dispatcher): void {
   for (const key of STAND_INS) {
     const { name, unit, kind } = METRICS[key];
     if (kind === 'histogram') {
-      const histogram = meter.createHistogram(name, { unit });
-      const timer = setInterval(() => histogram.record(20, { downstream: 'guessed', outcome: 'started' }), 200);
-      timer.unref();
+      wouldHave(meter);
       continue;
     }
     meter.createObservableGauge(name, { unit }).addCallback((result) => {
@@ -26,4 +24,17 @@ export function standIn(meter: Meter, dispatcher: Dispatcher): void {
       }
     });
   }
+}
+
+/** What a downstream in mode observe would tell of calls that would have waited, or been refused. */
+function wouldHave(meter: Meter): void {
+  const { wouldWait, admissions } = METRICS;
+  const waits = meter.createHistogram(wouldWait.name, { unit: wouldWait.unit });
+  const { unit, description } = admissions;
+  const counts = meter.createCounter(admissions.name, { unit, description });
+  const timer = setInterval(() => {
+    waits.record(20, { downstream: 'guessed', outcome: 'started' });
+    counts.add(1, { downstream: 'guessed', outcome: 'would_refuse', 'error.type': 'DEADLINE_EXCEEDED' });
+  }, 200);
+  timer.unref();
 }
