@@ -47,7 +47,9 @@ export async function post(options: PostOptions): Promise<void> {
       signal,
     });
   } catch (error) {
-    throw notSent(error, signal);
+    const failure = notSent(error, signal);
+    options.onAnswer?.({ status: undefined, line: failure.message });
+    throw failure;
   }
   const text = await beginningOf(response, clock);
   options.onAnswer?.({ status: response.status, line: printable(text, [url, ...secrets]) });
