@@ -72,7 +72,11 @@ const MARKS = {
 };
 
 test('nothing that is marked is seen anywhere but at its receiver', async () => {
-  const failing = await receiver((_, response) => response.writeHead(500).end(Object.values(MARKS).join()));
+  const failing = await receiver(({ method, url, headers }, response) => {
+    response
+      .writeHead(500)
+      .end(`Cannot ${method} ${url} ${JSON.stringify(headers)} for ${MARKS.PD_KEY.slice(0, url === '/' ? 99 : 0)}`);
+  });
   const taking = await receiver();
   const env: Record<string, string> = {
     ...MARKS,
