@@ -7,3 +7,14 @@ export function labelProblem(name: string): string | undefined {
   if (name.startsWith('__')) return 'names that begin with __ are kept for Alertmanager itself';
   return OWN_LABELS.has(name) ? 'this label is set by Penstock itself' : undefined;
 }
+
+/** What may stand in a header of HTTP, as a name. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Those are the request's own, or the signature's. */
+const OWN_HEADERS = /^(?:content-.*|host|connection|transfer-encoding|user-agent|webhook-.*)$/i;
+
+/** Why a request may not be given a header of this name. */
+export function headerProblem(name: string): string | undefined {
+  if (!HEADER_NAME.test(name)) return 'expected the name of a header, such as x-api-key';
+  return OWN_HEADERS.test(name) ? 'this header is set by Penstock itself' : undefined;
+}

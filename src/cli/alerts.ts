@@ -64,12 +64,14 @@ async function trySink(plan: SinkPlan, hash: string, io: Io): Promise<Tried> {
   const failure = await attempt(plan, testAlertsOf(plan, hash, io), io, (answer) => answers.push(answer));
   const tookMs = Math.round(performance.now() - startedAt);
   // One member of a pair that refuses is worth a word, although the other has taken it.
-  const refusals = answers.filter(({ status }) => status < 200 || status >= 300);
+  const refusals = answers.filter(({ status = 0 }) => status < 200 || status >= 300);
   const took = failure === undefined && refusals.length === 0;
-  const said = answers.map(({ status, line }) => `${status}${line === '' ? '' : ` ${line}`}`);
+  const said = answers.map(({ status, line }) =>
+    status === undefined ? line : `the receiver answered ${status}${line === '' ? '' : ` ${line}`}`,
+  );
   const result = [
     took ? 'ok' : 'failed',
-    ...(said.length === 0 ? [] : [`the receiver answered ${[...new Set(said)].join(', then ')}`]),
+    ...new Set(said),
     ...(failure === undefined || answers.length > 0 ? [] : [failure]),
   ];
   const title = plan.name === plan.kind ? plan.name : `${plan.name} (${plan.kind})`;

@@ -1,5 +1,5 @@
 import type { PolicyProblem } from '../base/errors.ts';
-import { labelProblem } from '../base/labels.ts';
+import { headerProblem, labelProblem } from '../base/labels.ts';
 import { fold, nearest } from '../base/nearest.ts';
 import type { SinkKind } from '../base/plan.ts';
 import { addressProblem, isReference, REFERENCE_FORM } from '../base/secrets.ts';
@@ -64,6 +64,10 @@ export function checkOptions({ kind, options }: SinkDraft, index: number, compla
   for (const name of isObject(sound.labels) ? Object.keys(sound.labels) : []) {
     const problem = labelProblem(name);
     if (problem !== undefined) complain([index, kind, 'labels', plainKey(name)], { message: problem });
+  }
+  for (const name of isObject(sound.headersFrom) ? Object.keys(sound.headersFrom) : []) {
+    const problem = headerProblem(name);
+    if (problem !== undefined) complain([index, kind, 'headersFrom', plainKey(name)], { message: problem });
   }
   checkAddresses(sound, kind, (at, message) => {
     if (!broken.has(pathText(at))) complain([index, kind, ...at], { message });

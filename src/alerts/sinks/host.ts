@@ -5,7 +5,8 @@ import type { SinkFilter } from '../../base/plan.ts';
 
 /** What a receiver said, for whoever tries a sink by hand. */
 export interface Answer {
-  readonly status: number;
+  /** Undefined where there was no answer; `line` then says why. */
+  readonly status: number | undefined;
   /** The first line of its answer, made fit to print, without secrets and addresses. */
   readonly line: string;
 }

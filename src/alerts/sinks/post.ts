@@ -47,10 +47,12 @@ export async function post(options: PostOptions): Promise<void> {
       signal,
     });
   } catch (error) {
-    throw notSent(error, signal);
+    const failure = notSent(error, signal);
+    options.onAnswer?.({ status: undefined, line: failure.message });
+    throw failure;
   }
   const text = await beginningOf(response, clock);
-  options.onAnswer?.({ status: response.status, line: printable(text, [url, ...secrets]) });
+  options.onAnswer?.({ status: response.status, line: printable(text, [...secrets, ...partsOf(url)]) });
   if (!response.ok) throw refused(response, text, options);
 }
 
@@ -132,6 +134,23 @@ async function beginningOf(response: Response, clock: Clock): Promise<string> {
     cancelTimer();
   }
   return text;
+}
+
+/** An address, its path and the longer parts of it: "Cannot POST /services/T0/B0/..." is a usual answer. */
+function partsOf(url: string): string[] {
+  const { pathname, search, href } = new URL(url);
+  const parts = `${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length >= SHORTEST_PART);
+  return [url, href, `${pathname}${search}`, pathname, ...parts, ...parts.map(decoded)];
+}
+
+const SHORTEST_PART = 6;
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 const MOST_SHOWN = 120;

@@ -42,7 +42,7 @@ export function slackMessage(alert: Alert): SlackMessage {
       type: 'header',
       text: { type: 'plain_text', text: `${word} ${headline(alert, LONGEST_HEADER - word.length - 1)}`, emoji: false },
     },
-    { type: 'section', text: mrkdwn(escaped(alert.explanation, LONGEST_SECTION)) },
+    { type: 'section', text: mrkdwn(escaped(alert.explanation.replaceAll('```', "'''"), LONGEST_SECTION)) },
   ];
   // Within the fence nothing but the fence itself has a meaning.
   if (change !== undefined && !alert.explanation.includes(change)) {

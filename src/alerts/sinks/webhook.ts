@@ -1,4 +1,5 @@
 import type { Alert } from '../../base/alert.ts';
+import { headerProblem } from '../../base/labels.ts';
 import type { WebhookSinkOptions } from '../../base/sink-options.ts';
 import type { PacedSink } from '../sink.ts';
 import { clockOf, common, type SinkHost } from './host.ts';
@@ -50,11 +51,6 @@ function traceparent({ traceId, spanId }: Alert): { readonly traceparent?: strin
   return { traceparent: `00-${traceId}-${spanId}-01` };
 }
 
-/** What may stand in a header of HTTP, as a name. */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Those are the request's own, or the signature's. */
-const OWN_HEADERS = /^(?:content-.*|host|connection|transfer-encoding|user-agent|webhook-.*)$/i;
-
 /**
  * Posts each incident as a CloudEvent in structured mode (`application/cloudevents+json`). With
  * `signingSecretFrom` the request is signed as Standard Webhooks are: `webhook-id`, `webhook-timestamp`,
@@ -75,8 +71,8 @@ export function webhookSink(options: WebhookSinkOptions, host: SinkHost = {}): P
   const named = { ...headersFrom, ...(authorizationFrom === undefined ? {} : { authorization: authorizationFrom }) };
   for (const [name, from] of Object.entries(named)) {
     const option = headersFrom[name] === undefined ? 'authorizationFrom' : `headersFrom.${name}`;
-    if (!HEADER_NAME.test(name)) checks.complain('headersFrom', 'expected names of headers');
-    else if (OWN_HEADERS.test(name)) checks.complain(option, 'this header is set by Penstock itself');
+    const problem = headerProblem(name);
+    if (problem !== undefined) checks.complain(option, problem);
     const secret = checks.optionalSecret(option, from, headerRule);
     if (secret !== undefined) headers.set(name.toLowerCase(), secret);
   }
