@@ -92,13 +92,12 @@ export class Admission {
     return this.#admit(() => fn(), { ...outer.request, ...own, ...place }, now);
   }
 
-  /** The lane has another policy: waiters that can never fit any more are refused. */
-  replanned(now: number): void {
+  /** The lane has another policy: waiters that can never fit any more are refused. `isOpen`: nobody stays in line. */
+  replanned(now: number, isOpen: boolean): void {
     const { gate, line } = this.#core;
     this.#plain = plainRequest(gate.plan, now);
     this.#core.entering.recost(this.#plain.costs);
-    // Nobody stays in a line that holds nobody back.
-    if (gate.plan.unlimited) return;
+    if (isOpen) return;
     for (const waiter of [...line]) {
       const { cost } = waiter.request;
       waiter.costs = cost === undefined ? this.#plain.costs : costsOf(gate.plan, cost);
