@@ -93,13 +93,12 @@ export class Admission {
     return this.#admit(() => fn(), { ...outer.request, ...own, ...place }, now);
   }
 
-  /** The lane has another policy: waiters that can never fit any more are refused. */
-  replanned(now: number): void {
+  /** The lane has another policy: waiters that can never fit any more are refused. `isOpen`: nobody stays in line. */
+  replanned(now: number, isOpen: boolean): void {
     const { gate, entering } = this.#core;
     this.#plain = plainRequest(gate.plan, now);
     entering.recost(this.#plain.costs);
-    // Nobody stays in a line that holds nobody back.
-    if (!gate.plan.unlimited) recost(this.#core, this.#plain.costs, this.#parts.endings, now);
+    if (!isOpen) recost(this.#core, this.#plain.costs, this.#parts.endings, now);
   }
 
   /** `at` is a reading of this very turn; a call without limits needs none as long as nobody is ahead of it. */

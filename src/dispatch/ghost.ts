@@ -122,7 +122,7 @@ export class Ghost {
   ended(at: number): void {
     const { outer } = this;
     if (outer !== undefined && !outer.isGone) (outer.#course ??= []).push(this);
-    if (!this.isGone && (this.#host.hasPlaces || outer !== undefined)) this.when(at, this.#ends);
+    if (!this.isGone && (this.#host.hasPlaces || outer !== undefined)) this.when(at, () => this.#ends());
     outer?.follow();
   }
 
@@ -133,11 +133,11 @@ export class Ghost {
     this.follow();
   }
 
-  readonly #ends = (): void => {
+  #ends(): void {
     this.#leave?.();
     this.#hasEnded = true;
     this.outer?.follow();
-  };
+  }
 
   /** Goes on along its course: what comes after the end of a nested call comes as much later as that has ended later. */
   follow(): void {

@@ -266,8 +266,9 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   /** The gate under the plan that the mode asks for. */
   #plan(now: number): void {
-    this.gate.replan(this.mode === 'enforce' ? this.policy : openPlan(this.policy, this.mode), now);
-    this.#admission.replanned(now);
+    const isOpen = this.mode !== 'enforce';
+    this.gate.replan(isOpen ? openPlan(this.policy, this.mode) : this.policy, now);
+    this.#admission.replanned(now, isOpen);
   }
 
   #closeBooks(now: number): void {

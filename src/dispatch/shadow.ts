@@ -23,7 +23,7 @@ import { tell } from './telling.ts';
  * Ghosts that may wait in one downstream's books. Where far more comes than a quota allows, calls without a
  * limit would queue for ever: one that finds more waiting is told what it would have waited at least, and not kept.
  */
-export const MOST_GHOSTS = 20_000;
+export const MOST_GHOSTS = 10_000;
 
 /** Alerts about what the server has answered; all others are raised by the lane itself, of what really runs. */
 const OF_ANSWERS: ReadonlySet<AlertName> = new Set(['QuotaModelWrong', 'QuotaExhausted']);
