@@ -68,12 +68,12 @@ describe('ninety days', () => {
 });
 
 test('a mute that is over is no problem, and check says so', () => {
-  const over = describePolicy(resolved('2025-12-24'), NOW);
+  const over = describePolicy(resolved('2025-12-24'), { now: NOW });
   expect(over[0]?.sentence).not.toContain('mute');
   expect(over[0]?.warnings).toEqual([
     'its mute ended at 2025-12-25 00:00 UTC, so that sinks hear of it again; remove mute, or renew it',
   ]);
-  const [lasts] = describePolicy(resolved('2026-02-01'), NOW);
+  const [lasts] = describePolicy(resolved('2026-02-01'), { now: NOW });
   expect(lasts?.sentence).toContain('muted until 2026-02-02 00:00 UTC (migration)');
   expect(lasts?.warnings).toEqual([]);
 });
