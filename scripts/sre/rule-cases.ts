@@ -121,13 +121,13 @@ const ON_PAUSE: readonly RuleCase[] = [
   quiet('DownstreamPaused', 'is over when the lane is open again', '3m', [of('paused', '1 1 0 0')]),
 ];
 
-/** Waits counted by the minute: those of at most 50 ms, and all, which are done after 2.5 s. */
-function waits(fast: string, all: string, outcome = 'started'): Series[] {
+/** Waits counted by the minute: those of at most 50 ms, and all, which are done after 2.5 s, or after `slowest` ms. */
+function waits(fast: string, all: string, outcome = 'started', slowest: 100 | 2500 = 2500): Series[] {
   const bucket = (le: string, values: string) =>
     of('wait', values, { outcome, le, [label('priority')]: 'normal' }, '_bucket');
   return [
     bucket('50', fast),
-    bucket('100', fast),
+    bucket('100', slowest === 100 ? all : fast),
     bucket('2500', all),
     bucket('+Inf', all),
     of('wait', all, { outcome, [label('priority')]: 'normal' }, '_count'),
@@ -145,7 +145,19 @@ const ON_WAITS: readonly RuleCase[] = [
   }),
   quiet(RISING, 'leaves a rise of three minutes alone', '24h16m', waits('0+6x1440 8640x3 8646+6x100', NIGHT_AND_DAY)),
   quiet(RISING, 'is silent where there was no yesterday', '1h', waits('0x120', '0+6x120')),
-  quiet(RISING, 'is silent where hardly anybody called yesterday', '25h', waits('0x1620', '0x1440 0+6x180')),
+  quiet(RISING, 'is silent where nobody called yesterday', '25h', waits('0x1620', '0x1440 0+6x180')),
+  quiet(
+    RISING,
+    'is silent where hardly anybody called yesterday',
+    '25h',
+    waits('0+1x1440 1440x180', '0+1x1440 1440+6x180'),
+  ),
+  quiet(
+    RISING,
+    'is silent where waits are twice as long and still short',
+    '25h',
+    waits('0+6x1440 8640x180', NIGHT_AND_DAY, 'started', 100),
+  ),
   quiet(RISING, 'is silent where hardly anybody calls today', '25h', waits('0+6x1440 8640x180', '0+6x1440 8640+1x180')),
   quiet(RISING, 'is silent where waits are as long as yesterday', '25h', waits('0x1620', NIGHT_AND_DAY)),
   quiet(RISING, 'does not count refusals as waits', '25h', [
