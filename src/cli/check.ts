@@ -6,8 +6,8 @@ import { describePolicy } from '../policy/describe.ts';
 import { type ReadPolicy, readPolicy } from '../policy/load.ts';
 import { type OriginatedValue, originsOf, type ValueOrigin } from '../policy/origins.ts';
 import { pathText } from '../policy/paths.ts';
+import type { Io } from './io.ts';
 import { overlayOf } from './overlay-file.ts';
-import type { Io } from './run.ts';
 
 /** What follows `check` on the command line. */
 interface Asked {

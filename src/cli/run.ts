@@ -2,19 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { PolicyError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
-import type { Environment } from '../policy/environment.ts';
 import type { Policy } from '../policy/input.ts';
 import { loadPolicy } from '../policy/load.ts';
 import { policyJsonSchema } from '../policy/options.ts';
 import { check } from './check.ts';
+import type { Io } from './io.ts';
 import { typesModule } from './types-module.ts';
 
-/** What the command line tool reads and where it writes; each text ends in a newline. */
-export interface Io {
-  readonly env: Environment;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-}
+export type { Io } from './io.ts';
 
 const DEFAULT_FILE = 'config/downstreams.yaml';
 

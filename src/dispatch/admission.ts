@@ -5,15 +5,15 @@ import type { ActiveCall } from './active.ts';
 import type { Call, CallContext } from './context.ts';
 import { freePlaces, type LaneCore } from './core.ts';
 import { mark, missed } from './endings.ts';
-import { refusalAtEntry } from './entry.ts';
+import { neverFits, refusalAtEntry } from './entry.ts';
 import { type Expectation, expect, expectLast, shown } from './expectation.ts';
 import { NESTED_RANK } from './line.ts';
-import { costTooLarge, deadlineMissed, queueFull, type Refusal } from './refusals.ts';
+import { deadlineMissed, queueFull, type Refusal } from './refusals.ts';
 import { costsOf, limitOf, plainRequest, type Request, readRequest } from './request.ts';
 import type { Service, ServiceParts } from './service.ts';
 import { tell } from './telling.ts';
 import { abortAtEntry, refuse, turnAway } from './turn-away.ts';
-import { Waiter } from './waiter.ts';
+import { type Ending, Waiter } from './waiter.ts';
 
 /** `fn` as a lane keeps it; undefined for a lease. */
 export type Fn = ((call: Call) => unknown) | undefined;
@@ -95,15 +95,20 @@ export class Admission {
     const { endings } = this.#parts;
     this.#plain = plainRequest(gate.plan, now);
     const misfits: Waiter[] = [];
-    let last: { readonly cost: Cost; readonly costs: Costs } | undefined;
-    for (const waiter of line) {
+    let last:
+      | { readonly costs: Costs; readonly cost: Cost | undefined; readonly ending: Ending | undefined }
+      | undefined;
+    line.each((waiter) => {
       const { cost } = waiter.request;
-      // Of very many waiters most cost the same: a list of numbers for each would be half of the work.
-      if (cost !== undefined && cost !== last?.cost) last = { cost, costs: costsOf(gate.plan, cost) };
-      waiter.costs = cost === undefined ? this.#plain.costs : last!.costs;
-      const refusal = this.#neverFits(waiter.costs);
-      if (refusal !== undefined && mark(waiter, endings.refusing(refusal, now))) misfits.push(waiter);
-    }
+      // Of very many waiters most cost the same: what that comes to is worked out once.
+      if (last === undefined || last.cost !== cost) {
+        const costs = cost === undefined ? this.#plain.costs : costsOf(gate.plan, cost);
+        const refusal = neverFits(gate, costs);
+        last = { cost, costs, ending: refusal === undefined ? undefined : endings.refusing(refusal, now) };
+      }
+      waiter.costs = last.costs;
+      if (last.ending !== undefined && mark(waiter, last.ending)) misfits.push(waiter);
+    });
     line.recount();
     this.#core.entering.recost(this.#plain.costs);
     endings.leave(misfits);
@@ -123,7 +128,7 @@ export class Admission {
     const aborted = request.signals.length === 0 ? undefined : request.signals.find((signal) => signal.aborted);
     if (aborted !== undefined) return abortAtEntry(core, request, aborted.reason);
     if (request.deadlineAt < now) return refuse(core, request, deadlineMissed('entry'), now);
-    const tooLarge = this.#neverFits(request.costs);
+    const tooLarge = neverFits(core.gate, request.costs);
     if (tooLarge !== undefined) return refuse(core, request, tooLarge, now);
     if (this.#canEnter(request, now)) return this.#run(fn, request, undefined);
     return this.#waitOrRefuse(fn, request, now);
@@ -134,15 +139,6 @@ export class Admission {
     const core = this.#core;
     if (core.line.length > 0 || (request.needsPlace && freePlaces(core) <= 0)) return false;
     return core.entering.hasPermits(request.costs, now);
-  }
-
-  #neverFits(costs: readonly number[]): Refusal | undefined {
-    const { buckets, plan } = this.#core.gate;
-    for (let i = 0; i < costs.length; i++) {
-      const bucket = buckets[i]!;
-      if (costs[i]! > bucket.largest) return costTooLarge(costs[i]!, bucket.largest, bucket.plan.text, plan.workers);
-    }
-    return undefined;
   }
 
   #waitOrRefuse(fn: Fn, request: Request, now: number): Promise<unknown> {
