@@ -3,16 +3,16 @@ import type { ActiveCall } from './active.ts';
 import type { Call, CallContext } from './context.ts';
 import { freePlaces, type LaneCore } from './core.ts';
 import { missed } from './endings.ts';
-import { refusalAtEntry } from './entry.ts';
+import { neverFits, refusalAtEntry } from './entry.ts';
 import { type Expectation, expect, expectLast, shown } from './expectation.ts';
 import { NESTED_RANK } from './line.ts';
-import { neverFits, recost } from './recost.ts';
+import { recost } from './recost.ts';
 import { deadlineMissed, queueFull, type Refusal } from './refusals.ts';
 import { costsOf, limitOf, plainRequest, type Request, readRequest } from './request.ts';
 import type { Service, ServiceParts } from './service.ts';
 import { tell } from './telling.ts';
 import { abortAtEntry, refuse, turnAway } from './turn-away.ts';
-import { Waiter } from './waiter.ts';
+import { type Ending, Waiter } from './waiter.ts';
 
 /** `fn` as a lane keeps it; undefined for a lease. */
 export type Fn = ((call: Call) => unknown) | undefined;
@@ -115,7 +115,7 @@ export class Admission {
     const aborted = request.signals.length === 0 ? undefined : request.signals.find((signal) => signal.aborted);
     if (aborted !== undefined) return abortAtEntry(core, request, aborted.reason);
     if (request.deadlineAt < now) return refuse(core, request, deadlineMissed('entry'), now);
-    const tooLarge = neverFits(this.#core.gate, request.costs);
+    const tooLarge = neverFits(core.gate, request.costs);
     if (tooLarge !== undefined) return refuse(core, request, tooLarge, now);
     if (this.#canEnter(request, now)) return this.#run(fn, request, undefined);
     return this.#waitOrRefuse(fn, request, now);

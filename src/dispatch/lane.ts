@@ -193,7 +193,10 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   /** Refuses those that wait and match; how many. */
   cancel(matches: (request: Request) => boolean, refusal: Refusal): number {
-    const matching = [...this.line].filter(({ request }) => matches(request));
+    const matching: Waiter[] = [];
+    this.line.each((waiter) => {
+      if (matches(waiter.request)) matching.push(waiter);
+    });
     const count = this.#endings.end(matching, this.#endings.refusing(refusal, this.readNow()));
     if (count > 0) this.#pump();
     return count;

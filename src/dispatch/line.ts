@@ -169,17 +169,24 @@ export class Line {
     for (const { arrivals } of this.#classes) yield* arrivals;
   }
 
+  /** Everybody who waits, class by class, the oldest first. */
+  each(visit: (waiter: Waiter) => void): void {
+    for (const { arrivals } of this.#classes) arrivals.each(visit);
+  }
+
   /** Counts the permits anew: the gate has other buckets now, and waiters other costs. */
   recount(): void {
     for (const line of this.#classes) {
       this.#forgetPermits(line);
-      for (const waiter of line.arrivals) {
-        for (let i = 0; i < line.permits.length; i++) {
-          const permits = Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
-          line.permits[i]! += permits;
-          line.least[i] = Math.min(line.least[i]!, permits);
+      const { permits, least } = line;
+      const { buckets } = this.#gate;
+      line.arrivals.each(({ costs }) => {
+        for (let i = 0; i < buckets.length; i++) {
+          const own = Bucket.backlog(buckets[i]!, costs[i]!);
+          permits[i]! += own;
+          if (own < least[i]!) least[i] = own;
         }
-      }
+      });
     }
   }
 
