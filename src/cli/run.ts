@@ -9,6 +9,8 @@ import type { Policy } from '../policy/input.ts';
 import { loadPolicy } from '../policy/load.ts';
 import { policyJsonSchema } from '../policy/options.ts';
 import { resolvePolicy } from '../policy/resolve.ts';
+import { top } from './top.ts';
+import type { Terminal } from './top-live.ts';
 import { typesModule } from './types-module.ts';
 
 /** What the command line tool reads and where it writes; each text ends in a newline. */
@@ -16,6 +18,8 @@ export interface Io {
   readonly env: Environment;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Where there is one: for `penstock top`. */
+  readonly terminal?: Terminal | undefined;
 }
 
 const DEFAULT_FILE = 'config/downstreams.yaml';
@@ -24,6 +28,7 @@ const HELP = `penstock: one gate between an agent's tool calls and the services 
 
   penstock check [file]   says in plain sentences what a policy means, or what is wrong with it
   penstock types [file]   prints a TypeScript module with the names of its downstreams
+  penstock top [url...]   shows what the downstreams of running processes do, live (top --help says more)
   penstock schema         prints the JSON Schema of policy files, for editors
   penstock help           prints this
   penstock --version      prints the version
@@ -38,6 +43,7 @@ type Command = (args: readonly string[], io: Io) => Promise<number>;
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['check', check],
   ['types', types],
+  ['top', top],
   ['schema', schema],
   ['help', help],
 ]);
@@ -47,6 +53,8 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
  * 1 the policy has problems, 2 the command was not understood. Only bugs reject.
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
+  // It has options of its own.
+  if (argv[0] === 'top') return top(argv.slice(1), io);
   const parsed = parse(argv);
   if (typeof parsed === 'string') return misunderstood(parsed, io);
   if (parsed.version) return version(io);
