@@ -8,4 +8,5 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  terminal: { input: process.stdin, output: process.stdout },
 });

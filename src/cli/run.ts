@@ -8,6 +8,7 @@ import { policyJsonSchema } from '../policy/options.ts';
 import { testAlerts } from './alerts.ts';
 import { check } from './check.ts';
 import type { Io } from './io.ts';
+import { top } from './top.ts';
 import { typesModule } from './types-module.ts';
 
 export type { Io } from './io.ts';
@@ -24,6 +25,7 @@ const HELP = `penstock: one gate between an agent's tool calls and the services 
   penstock alerts test [sink] [--file policy]
                           sends a marked test alert to every sink of a policy, or to one, and says
                           what each receiver answered
+  penstock top [url...]   shows what the downstreams of running processes do, live (top --help says more)
   penstock schema         prints the JSON Schema of policy files, for editors
   penstock help           prints this
   penstock --version      prints the version
@@ -42,18 +44,20 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['help', help],
 ]);
 
+/** Commands that read what follows them themselves. */
+const OWN_OPTIONS: ReadonlyMap<string, (args: readonly string[], io: Io) => Promise<number>> = new Map([
+  ['check', checked],
+  ['top', top],
+]);
+
 /**
  * Runs the tool with the arguments that follow its name. Resolves to the exit code: 0 all is well,
  * 1 the policy has problems or a sink failed, 2 the command was not understood. Only bugs reject.
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
-  const [first, ...rest] = argv;
-  if (first === 'check' && !rest.some((one) => one === '--help' || one === '-h')) {
-    return orProblems(io, async () => {
-      const result = await check(rest, io, DEFAULT_FILE);
-      return typeof result === 'string' ? misunderstood(result, io) : result;
-    });
-  }
+  const [first = '', ...rest] = argv;
+  const own = OWN_OPTIONS.get(first);
+  if (own !== undefined) return orProblems(io, () => own(rest, io));
   const parsed = parse(argv);
   if (typeof parsed === 'string') return misunderstood(parsed, io);
   if (parsed.version) return version(io);
@@ -61,7 +65,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   if (parsed.help || name === undefined) return help([], io);
   const command = COMMANDS.get(name);
   if (command === undefined) {
-    const near = nearest(name, ['check', ...COMMANDS.keys()]);
+    const near = nearest(name, [...OWN_OPTIONS.keys(), ...COMMANDS.keys()]);
     return misunderstood(`no command "${name}"${near === undefined ? '' : `; did you mean ${near}?`}`, io);
   }
   if (parsed.file !== undefined && name !== 'alerts') return misunderstood(`${name} takes no --file`, io);
@@ -107,6 +111,12 @@ function parse(argv: readonly string[]): Parsed | string {
 function misunderstood(reason: string, io: Io): number {
   io.err(`penstock: ${reason}\nTry: penstock help\n`);
   return 2;
+}
+
+async function checked(args: readonly string[], io: Io): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) return help([], io);
+  const result = await check(args, io, DEFAULT_FILE);
+  return typeof result === 'string' ? misunderstood(result, io) : result;
 }
 
 async function types(args: readonly string[], io: Io): Promise<number> {

@@ -12,7 +12,7 @@ import { costsOf, limitOf, plainRequest, type Request, readRequest } from './req
 import type { Service, ServiceParts } from './service.ts';
 import { tell } from './telling.ts';
 import { abortAtEntry, refuse, turnAway } from './turn-away.ts';
-import { type Ending, Waiter } from './waiter.ts';
+import { Waiter } from './waiter.ts';
 
 /** `fn` as a lane keeps it; undefined for a lease. */
 export type Fn = ((call: Call) => unknown) | undefined;

@@ -1,10 +1,10 @@
 import type { Cost } from '../base/words.ts';
 import type { Costs } from '../model/bucket.ts';
 import type { LaneCore } from './core.ts';
-import { type Ending, type Endings, mark } from './endings.ts';
+import { type Endings, mark } from './endings.ts';
 import { neverFits } from './entry.ts';
 import { costsOf } from './request.ts';
-import type { Waiter } from './waiter.ts';
+import type { Ending, Waiter } from './waiter.ts';
 
 /** What calls of one cost come to under a plan. */
 interface Priced {
