@@ -205,8 +205,10 @@ export class Composition {
 
   #diagnosed(facts: AlertFacts): AlertFacts {
     const { findings, wish } = diagnose(facts);
-    const suggestion = wish === undefined ? undefined : this.registry.suggestions.for(facts.downstream, wish);
     const { mode = 'enforce' } = this.downstreams.get(facts.downstream) ?? {};
+    // What our own limits would have prevented is no reason to tighten them: they were not in force.
+    const isOurs = mode !== 'enforce' && findings[0]?.hypothesis === 'policy-too-wide';
+    const suggestion = wish === undefined || isOurs ? undefined : this.registry.suggestions.for(facts.downstream, wish);
     const told = mode === 'enforce' ? facts : { ...facts, mode };
     return { ...told, findings, ...(suggestion === undefined ? {} : { suggestion }) };
   }

@@ -113,6 +113,7 @@ test('observe: a 429 raises its alert, claims no hold, and counts what has reall
     tool: 'look',
   });
   expect(alerts[0]!.observed.windows.find(({ windowMs }) => windowMs === 60_000)).toMatchObject({ starts: 101 });
+  expect(alerts[0]!.suggestion).toBeUndefined();
   expect(events.filter(({ type }) => type === 'held')).toEqual([]);
   const [snap] = dispatcher.snapshot().downstreams;
   expect(snap).toMatchObject({ inARow: 1, totals: { throttled: 1 } });
