@@ -20,7 +20,12 @@ const OPTIONS: readonly (keyof DispatcherOptions)[] = [
 ];
 
 /** What the compiler tells those who have one. */
-export function checkArguments(policy: unknown, options: DispatcherOptions): void {
+export function checkPolicy(policy: unknown, where: string): void {
+  const problems = policyProblems(policy);
+  if (problems.length > 0) throw new PolicyError(problems, where);
+}
+
+function policyProblems(policy: unknown): PolicyProblem[] {
   const problems: PolicyProblem[] = [];
   if (policy instanceof Promise) {
     problems.push({ path: 'policy', message: 'expected a policy, found a promise; write await loadPolicy(...)' });
@@ -31,6 +36,12 @@ export function checkArguments(policy: unknown, options: DispatcherOptions): voi
       message: `expected a policy, found a text; a path? write await loadPolicy(${show(policy)})`,
     });
   }
+  return problems;
+}
+
+/** What the compiler tells those who have one. */
+export function checkArguments(policy: unknown, options: DispatcherOptions): void {
+  const problems = policyProblems(policy);
   for (const key of Object.keys(options)) {
     if (OPTIONS.includes(key as keyof DispatcherOptions)) continue;
     const near = nearest(key, OPTIONS);

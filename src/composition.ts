@@ -1,32 +1,32 @@
 import type { AlertDesk } from './alerts/desk.ts';
 import { createAlertDesk } from './alerts/desk.ts';
-import { checkArguments, plainName } from './arguments.ts';
+import { sinksOf } from './alerts/sinks/make.ts';
+import { checkArguments, checkPolicy, plainName } from './arguments.ts';
 import type { AlertFacts } from './base/alert.ts';
 import { EventBus } from './base/bus.ts';
 import { type Clock, createSystemClock } from './base/clock.ts';
-import { type AdmissionError, DispatcherClosed, PolicyError, UnknownDownstream } from './base/errors.ts';
+import { type AdmissionError, DispatcherClosed, UnknownDownstream } from './base/errors.ts';
 import { nearest } from './base/nearest.ts';
-import type { DownstreamPlan } from './base/plan.ts';
+import type { PolicyChange } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import { show } from './base/text.ts';
-import type { ClosingReport, DispatcherOptions } from './contract.ts';
-import { Downstream } from './dispatch/downstream.ts';
+import type { Mode } from './base/words.ts';
+import { readCancel } from './cancel.ts';
+import type { CancelAsk, ClosingReport, DispatcherOptions } from './contract.ts';
+import type { Downstream } from './dispatch/downstream.ts';
 import type { Lane } from './dispatch/lane.ts';
-import type { LanePorts } from './dispatch/ports.ts';
 import { readDownstream } from './dispatch/reading.ts';
-import { closed } from './dispatch/refusals.ts';
+import { cancelled } from './dispatch/refusals.ts';
 import { SignalHub } from './dispatch/signals.ts';
 import { Slices } from './dispatch/slices.ts';
 import { diagnose } from './feedback/diagnosis.ts';
-import { judgeReport } from './feedback/report.ts';
 import { Judges } from './judges.ts';
-import { Spoken } from './model/spoken.ts';
+import { Modes } from './modes.ts';
 import { type Environment, originOf, processEnvironment } from './origin.ts';
-import { diffDownstream } from './policy/diff.ts';
-import { policyHash } from './policy/hash.ts';
+import { modeOfAll } from './policy/environment.ts';
 import type { DownstreamPolicyInput } from './policy/input.ts';
-import { defaultsOf, resolveDownstream, resolvePolicy } from './policy/resolve.ts';
-import { Suggestions } from './policy/suggestions.ts';
+import { resolvePolicy } from './policy/resolve.ts';
+import { Registry } from './registry.ts';
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 import { VERSION } from './version.ts';
 
@@ -39,60 +39,63 @@ export class Composition {
   readonly bus: EventBus;
   readonly desk: AlertDesk;
   readonly telemetry: Telemetry;
-  readonly downstreams = new Map<string, Downstream>();
-  /** Unregistered, with calls that still run. */
-  readonly retired = new Set<Downstream>();
+  readonly registry: Registry;
+  readonly env: Environment;
   isClosed = false;
   /** Set once it is being closed. */
   closing: Promise<ClosingReport> | undefined;
   /** Told when a lane that was shut comes to rest. */
   onRest: () => void = () => undefined;
   readonly #options: DispatcherOptions;
-  readonly #env: Environment;
-  readonly #defaults: DownstreamPolicyInput;
-  readonly #suggestions: Suggestions;
-  readonly #judges: Judges;
-  readonly #shared: Omit<LanePorts, 'judge' | 'judgeSeen' | 'spoken'>;
-  #hash: string | undefined;
+  readonly #modes: Modes;
   #callId = 0;
   #incidentId = 0;
 
   constructor(policy: unknown, options: DispatcherOptions) {
     checkArguments(policy, options);
     this.#options = options;
-    this.#env = options.env ?? processEnvironment();
-    const plan = resolvePolicy(policy, { env: this.#env });
+    this.env = options.env ?? processEnvironment();
     this.clock = options.clock ?? createSystemClock();
     const { clock } = this;
+    const plan = resolvePolicy(policy, { env: this.env, now: clock.wallNow() });
     const random = options.random ?? Math.random;
     this.bus = new EventBus(() => clock.wallNow());
-    this.#judges = new Judges(options.classify ?? {}, this.bus, () => clock.wallNow());
-    this.#judges.check(plan);
-    this.#defaults = defaultsOf(policy, this.#env);
-    this.#suggestions = new Suggestions(policy, this.#defaults, this.#env);
+    const judges = new Judges(options.classify ?? {}, this.bus, () => clock.wallNow());
+    judges.check(plan);
+    this.#modes = new Modes(modeOfAll(this.env));
     const instance = random().toString(36).slice(2, 10).padEnd(8, '0');
     this.desk = createAlertDesk({
       clock,
-      sinks: options.alertSinks,
+      sinks: options.alertSinks ?? (plan.alerts && sinksOf(plan.alerts, { env: this.env, clock })),
       onAlert: options.onAlert,
       emit: (event) => this.bus.emit(event),
-      origin: originOf(instance, options.name, this.#env, () => this.hash),
+      origin: originOf(instance, options.name, this.env, () => this.hash),
+      random,
+      mutedUntil: (downstream) => this.downstreams.get(downstream)?.plan.mute?.until,
     });
-    this.#shared = {
+    const shared = {
       clock,
       bus: this.bus,
       signals: new SignalHub(),
       slices: new Slices(clock),
-      raise: (facts) => void this.desk.raise(this.#diagnosed(facts)),
+      raise: (facts: AlertFacts) => void this.desk.raise(this.#diagnosed(facts)),
       random,
       nextCallId: () => ++this.#callId,
       nextIncidentId: () => `${instance}-i${++this.#incidentId}`,
-      rested: () => this.#rested(),
+      rested: () => {
+        this.registry.rested();
+        this.onRest();
+      },
       bornAt: clock.now(),
     };
-    for (const one of plan.downstreams.values()) this.downstreams.set(one.name, this.#make(one));
-    this.#hash = plan.hash;
-    const host = { wallNow: () => clock.wallNow(), snapshot: () => this.snapshot(), version: VERSION };
+    const parts = { env: this.env, bus: this.bus, wallNow: () => clock.wallNow(), judges, modes: this.#modes };
+    this.registry = new Registry(policy, plan, parts, shared);
+    const host = {
+      wallNow: () => clock.wallNow(),
+      setTimer: (delayMs: number, fire: () => void) => clock.setTimer(delayMs, fire),
+      snapshot: () => this.snapshot(),
+      version: VERSION,
+    };
     this.telemetry = createTelemetry(host, options.telemetry);
     this.bus.setTap(this.telemetry);
   }
@@ -127,86 +130,85 @@ export class Composition {
   }
 
   register(name: string, policy: DownstreamPolicyInput): void {
-    if (typeof name !== 'string') {
-      throw new PolicyError([{ path: 'downstreams', message: `expected a name, found ${show(name)}` }], 'register');
-    }
-    if (this.isClosed)
-      throw new DispatcherClosed(`${name}: not registered, the dispatcher is closed.`, { downstream: name });
-    const plan = resolveDownstream(name, policy, this.#defaults);
-    const known = this.downstreams.get(name);
-    this.#suggestions.write(name, policy);
-    const changes = diffDownstream(name, known?.plan, plan);
-    if (known === undefined) this.downstreams.set(name, this.#make(plan));
-    else {
-      known.ports.judge = this.#judges.for(plan);
-      known.replan(plan);
-    }
-    this.#hash = undefined;
-    if (changes.length > 0) this.#tellChanges(name, changes);
+    this.#mayChange(plainName(name), 'registered');
+    this.registry.register(name, policy);
+    this.desk.replanned();
   }
 
   unregister(name: string): void {
-    const downstream = this.find(name);
-    const changes = diffDownstream(name, downstream.plan, undefined);
-    this.downstreams.delete(name);
-    this.#suggestions.erase(name);
-    this.retired.add(downstream);
-    downstream.shut(closed('lane'), true);
-    this.#rested();
-    this.#hash = undefined;
-    this.#tellChanges(name, changes);
+    this.find(name);
+    this.registry.unregister(name);
+  }
+
+  /** Puts a whole policy in the place of the one in force. */
+  apply(policy: unknown): PolicyChange[] {
+    this.#mayChange('policy', 'applied');
+    checkPolicy(policy, 'apply');
+    const changes = this.registry.apply(policy);
+    this.desk.replanned();
+    return changes;
+  }
+
+  /** Refuses what waits of a run or a tool, in one downstream or in all, those that are gone included; how many. */
+  cancel(ask: CancelAsk, reason: string): number {
+    const matches = readCancel(ask, reason);
+    const { downstreams, gone } = this.registry;
+    const name = ask.downstream;
+    const meant = name === undefined ? undefined : (downstreams.get(name) ?? gone.get(name) ?? this.find(name));
+    const refusal = cancelled(reason);
+    let count = 0;
+    for (const one of meant === undefined ? [...this.registry.everyDownstream()] : [meant]) {
+      count += one.cancel(matches, refusal);
+    }
+    return count;
+  }
+
+  /** Another mode at run time: of one downstream, or of all. */
+  setMode(mode: Mode | 'policy', only: string | undefined): void {
+    if (this.isClosed) throw new DispatcherClosed('setMode: the dispatcher is closed.', { downstream: only ?? '' });
+    if (only !== undefined) this.find(only);
+    this.#modes.say(mode, only);
+    this.registry.changeModes(only);
   }
 
   snapshot(): Snapshot {
     const { name } = this.#options;
-    const { pending, dropped } = this.desk;
+    const { pending, dropped, sinks } = this.desk;
     return {
       schema: 1,
       at: this.clock.wallNow(),
       ...(name === undefined ? {} : { name }),
       policyHash: this.hash,
       isClosed: this.isClosed,
-      alerts: { pending, dropped: { ...dropped } },
+      alerts: { pending, dropped, sinks },
       downstreams: [...this.downstreams.values()].map(readDownstream),
     };
   }
 
-  /** Of the policy as it is now: worked out when somebody asks. */
+  get downstreams(): ReadonlyMap<string, Downstream> {
+    return this.registry.downstreams;
+  }
+
   get hash(): string {
-    this.#hash ??= policyHash([...this.downstreams.values()].map((downstream) => downstream.plan));
-    return this.#hash;
+    return this.registry.hash;
   }
 
-  /** All lanes, those of unregistered downstreams too as long as a call runs in them. */
-  *lanes(): IterableIterator<Lane> {
-    for (const downstream of this.downstreams.values()) yield* downstream.lanes();
-    for (const downstream of this.retired) yield* downstream.lanes();
+  /** All lanes, those of downstreams that are gone too as long as a call runs in them. */
+  lanes(): IterableIterator<Lane> {
+    return this.registry.lanes();
   }
 
-  #rested(): void {
-    for (const downstream of this.retired) if (downstream.isAtRest) this.retired.delete(downstream);
-    this.onRest();
-  }
-
-  #tellChanges(downstream: string, changes: ReturnType<typeof diffDownstream>): void {
-    if (!this.bus.wantsCalls) return;
-    this.bus.emit({ at: this.clock.wallNow(), downstream, type: 'policy-changed', changes, hash: this.hash });
-  }
-
-  #make(plan: DownstreamPlan): Downstream {
-    const ports: LanePorts = {
-      ...this.#shared,
-      judge: this.#judges.for(plan),
-      judgeSeen: (outcome) => judgeReport(ports.judge, outcome, { wallNow: () => this.clock.wallNow() }),
-      spoken: new Spoken(),
-    };
-    return new Downstream(plan, ports);
+  #mayChange(what: string, done: string): void {
+    if (this.isClosed)
+      throw new DispatcherClosed(`${what}: not ${done}, the dispatcher is closed.`, { downstream: what });
   }
 
   #diagnosed(facts: AlertFacts): AlertFacts {
     const { findings, wish } = diagnose(facts);
-    const suggestion = wish === undefined ? undefined : this.#suggestions.for(facts.downstream, wish);
-    return { ...facts, findings, ...(suggestion === undefined ? {} : { suggestion }) };
+    const suggestion = wish === undefined ? undefined : this.registry.suggestions.for(facts.downstream, wish);
+    const { mode = 'enforce' } = this.downstreams.get(facts.downstream) ?? {};
+    const told = mode === 'enforce' ? facts : { ...facts, mode };
+    return { ...told, findings, ...(suggestion === undefined ? {} : { suggestion }) };
   }
 
   #unknown(missing: readonly string[]): UnknownDownstream {

@@ -2,12 +2,13 @@
 import type { Alert, AlertSink } from './base/alert.ts';
 import type { Listener } from './base/bus.ts';
 import type { Clock } from './base/clock.ts';
+import type { PolicyChange } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import type { Classifier } from './base/verdict.ts';
-import type { Duration } from './base/words.ts';
+import type { Duration, Mode } from './base/words.ts';
 import type { Call, CallContext, Lease } from './dispatch/context.ts';
 import type { Forecast, ForecastAsk } from './dispatch/forecast.ts';
-import type { DownstreamPolicyInput } from './policy/input.ts';
+import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
 import type { TelemetryOptions } from './telemetry/telemetry.ts';
 
 /** What became of everything when a dispatcher was closed. */
@@ -21,6 +22,14 @@ export interface ClosingReport {
   /** Alerts that never went out, by sink. */
   readonly alertsDropped: Readonly<Record<string, number>>;
   readonly tookMs: number;
+}
+
+/** What `cancel` is to refuse: at least a run or a tool; with both, what is of both. */
+export interface CancelAsk {
+  readonly runId?: string | undefined;
+  readonly tool?: string | undefined;
+  /** Default: all of them. */
+  readonly downstream?: string | undefined;
 }
 
 /** Everything a program does with its downstreams. All members may be destructured. */
@@ -59,10 +68,31 @@ export interface Dispatcher<Name extends string = string> {
   readonly register: <N extends string>(name: N, policy: DownstreamPolicyInput) => Dispatcher<Name | N>;
   /** Forgets a downstream: waiters are refused, running calls finish. */
   readonly unregister: (name: Name) => void;
+  /**
+   * Puts a whole policy in the place of the one in force, all or nothing: levels, holds, incidents and calls in
+   * flight are kept, and what waits is planned anew. Downstreams that it does not name, those that were registered
+   * at run time included, take no new calls; what waits and runs in them comes to its end. Overrides of the
+   * environment apply as they did to the first policy. Returns what has changed.
+   *
+   * @throws {PolicyError} with every problem at once, before anything has changed.
+   */
+  readonly apply: (policy: PolicyInput) => PolicyChange[];
+  /**
+   * Refuses what waits of a run (and of every run below it: `job7` means `job7/sub12` too) or of a tool, in one
+   * downstream or in all, with `CallCancelled`; returns how many calls that were. Calls that run are not
+   * touched, nor are those that come later.
+   */
+  readonly cancel: (which: CancelAsk, reason: string) => number;
   /** Holds every start of a downstream; a longer pause replaces a shorter one. */
   readonly pause: (downstream: Name, options: { readonly for: Duration; readonly reason?: string | undefined }) => void;
   /** Ends the operator's pause; with `all`, what the server asked for too. */
   readonly resume: (downstream: Name, options?: { readonly all?: boolean | undefined }) => void;
+  /**
+   * Enforces, observes or switches off, from now on and whatever the policy says: one downstream, or all, those that
+   * are registered later too. It lasts until the next word: `policy` gives back to the policy. What waits where a mode
+   * no longer holds anything back starts at once. Throws `InvalidCall`, `UnknownDownstream`, `DispatcherClosed`.
+   */
+  readonly setMode: (mode: Mode | 'policy', options?: { readonly downstream?: Name | undefined }) => void;
   /** Plain JSON of every downstream, without side effects. */
   readonly snapshot: () => Snapshot;
   /** Hears every event from now on; returns what ends that. A listener that throws harms nobody. */
@@ -88,7 +118,7 @@ export interface DispatcherOptions {
   readonly clock?: Clock | undefined;
   /** Gets every alert, synchronously; what it throws is reported once. */
   readonly onAlert?: ((alert: Alert) => void) | undefined;
-  /** Where incidents are delivered. Default: stderr; an empty list is silence. */
+  /** Where incidents are delivered, instead of what the policy says in `alerts`. Default: that, else stderr; an empty list is silence. */
   readonly alertSinks?: readonly AlertSink[] | undefined;
   /** Classifiers by the name that a policy's `classify` gives, or by the name of the downstream. Ready-made ones that a policy names need not be passed. */
   readonly classify?: Readonly<Record<string, Classifier>> | undefined;

@@ -2,6 +2,7 @@ import { checkFunction } from './arguments.ts';
 import { DURATION_FORM, parseDuration } from './base/duration.ts';
 import { InvalidCall, isAdmissionError } from './base/errors.ts';
 import { show } from './base/text.ts';
+import { MODES } from './base/words.ts';
 import { closeAll } from './closing.ts';
 import { Composition } from './composition.ts';
 import type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
@@ -9,11 +10,14 @@ import type { Fn } from './dispatch/admission.ts';
 import type { Call, CallContext, Lease } from './dispatch/context.ts';
 import { type Forecast, type ForecastAsk, forecast } from './dispatch/forecast.ts';
 import type { Lane } from './dispatch/lane.ts';
+import { pass } from './dispatch/passing.ts';
 import { readRequest } from './dispatch/request.ts';
 import { mergeContexts, NO_SCOPE, type Scope, scopeWithin } from './dispatch/scope.ts';
+import { openDoor } from './door.ts';
+import { POLICY_DOOR, type PolicyDoor } from './policy/door.ts';
 import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
 
-export type { ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
+export type { CancelAsk, ClosingReport, Dispatcher, DispatcherOptions } from './contract.ts';
 
 const LONGEST_PAUSE_MS = 366 * 86_400_000;
 
@@ -78,7 +82,7 @@ class Face implements Dispatcher {
   };
 
   readonly forecast = (downstream: string, ask?: ForecastAsk): Forecast => {
-    const lane = this.#composition.find(downstream).peek(this.#scope.context?.account);
+    const lane = this.#composition.find(downstream).peek(this.#scope.context?.account).books;
     const { calls = 1, ...context } = ask ?? {};
     if (!Number.isSafeInteger(calls) || calls < 1)
       throw invalid(downstream, 'calls', calls, 'a whole number, 1 or more');
@@ -117,6 +121,10 @@ class Face implements Dispatcher {
 
   readonly unregister = (name: string): void => this.#composition.unregister(name);
 
+  readonly apply: Dispatcher['apply'] = (policy) => this.#composition.apply(policy);
+
+  readonly cancel: Dispatcher['cancel'] = (which, reason) => this.#composition.cancel(which, reason);
+
   readonly pause = (
     downstream: string,
     options: { readonly for: number | string; readonly reason?: string | undefined },
@@ -134,8 +142,19 @@ class Face implements Dispatcher {
     found.pause(ms, options.reason);
   };
 
-  readonly resume = (downstream: string, options?: { readonly all?: boolean | undefined }): void =>
-    this.#composition.find(downstream).resume(options?.all === true);
+  readonly resume = (downstream: string, options?: { readonly all?: boolean | undefined }): void => {
+    const all = options?.all === true;
+    this.#composition.find(downstream).resume(all);
+    if (all) this.#composition.desk.resumed(downstream);
+  };
+
+  readonly setMode: Dispatcher['setMode'] = (mode, options) => {
+    const only = options?.downstream;
+    if (mode !== 'policy' && !MODES.includes(mode)) {
+      throw invalid(only ?? 'setMode', 'mode', mode, `one of ${MODES.join(', ')}, policy`);
+    }
+    this.#composition.setMode(mode, only);
+  };
 
   readonly snapshot = (): ReturnType<Composition['snapshot']> => this.#composition.snapshot();
 
@@ -159,6 +178,8 @@ class Face implements Dispatcher {
     return composition.closing;
   };
 
+  readonly [POLICY_DOOR] = (): PolicyDoor => openDoor(this.#composition);
+
   readonly [Symbol.asyncDispose] = async (): Promise<void> => {
     await this.close();
   };
@@ -172,7 +193,12 @@ class Face implements Dispatcher {
     const scope = this.#scope;
     const downstream = this.#composition.find(name);
     const own = ctx ?? undefined;
-    if (own !== undefined && !isContext(own)) throw invalid(name, 'ctx', own, 'an object');
+    const problem = own === undefined || isContext(own) ? undefined : invalid(name, 'ctx', own, 'an object');
+    if (downstream.mode !== 'enforce') {
+      if (needsFn) checkFunction(fn, name);
+      return pass(downstream, fn, problem === undefined ? own : undefined, scope, problem);
+    }
+    if (problem !== undefined) throw problem;
     const context = scope.context === undefined ? own : mergeContexts(scope.context, own);
     // What is wrong with a call that nobody wants any more does not matter.
     if (context?.signal?.aborted === true) return downstream.lane.call(fn, context, scope.signals);

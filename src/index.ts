@@ -13,6 +13,7 @@ export type {
 export type { Clock } from './base/clock.ts';
 export {
   AdmissionError,
+  CallCancelled,
   CostExceedsQuota,
   DeadlineExceeded,
   type DeadlinePhase,
@@ -45,6 +46,7 @@ export type { Cost, Duration, HoldCause, LimitedBy, Mode, Outcome, Priority } fr
 export type { Call, CallContext, Lease, WaitReport } from './dispatch/context.ts';
 export type { Forecast, ForecastAsk } from './dispatch/forecast.ts';
 export {
+  type CancelAsk,
   type ClosingReport,
   createDispatcher,
   type Dispatcher,
@@ -55,5 +57,6 @@ export { type Explanation, explain } from './explain.ts';
 export { awsPartial, graphql, jsonBody, mcpToolResult } from './feedback/classifiers.ts';
 export type { CodeOutcome } from './feedback/code-rows.ts';
 export type { DownstreamPolicyInput, Policy, PolicyInput, QuotaInput } from './policy/input.ts';
-export { loadPolicy } from './policy/load.ts';
+export { loadPolicy, type PolicyFiles } from './policy/load.ts';
+export { type PolicyTarget, type PolicyWatch, type WatchOptions, watchPolicy } from './policy/watch.ts';
 export type { TelemetryOptions } from './telemetry/telemetry.ts';

@@ -4,6 +4,7 @@ import type { Finding } from '../base/evidence.ts';
 import { REQUESTS } from '../base/words.ts';
 import { changeText, findingText, findingToDo } from './findings.ts';
 import { clockTime } from './instants.ts';
+import { beyondTheModel, isUnenforced, nothingHeld } from './unenforced.ts';
 
 /**
  * Three paragraphs for somebody who was asleep a minute ago: what Penstock has done and until when;
@@ -24,9 +25,18 @@ export function explainEnd(last: Alert, sinceIso: string, quietMs: number, count
     case 'QuotaDrift':
     case 'OtherConsumer':
       return `${last.name} of ${last.downstream} is over: ${after}\nNothing is to be done now.`;
+    case 'SinkFailing':
+      return `${nameless(last)} takes alerts again, after ${seen} since ${since}.\nNothing is to be done, unless alerts were dropped: those it will not hear of.`;
+    case 'PolicyRejected':
+      return `A policy was accepted again, after ${seen} since ${since}.\nNothing is to be done now.`;
     default:
       return `${last.downstream} is quiet again: ${after}\n${restOf(last)}`;
   }
+}
+
+/** `sink:slack` is the sink slack. */
+function nameless({ downstream }: Pick<AlertFacts, 'downstream'>): string {
+  return `The sink ${downstream.slice(downstream.indexOf(':') + 1)}`;
 }
 
 /** What is left of an incident that is over: a wrong policy is still wrong. */
@@ -44,8 +54,15 @@ const ABOUT_A_QUOTA: ReadonlySet<AlertName> = new Set([
   'OtherConsumer',
 ]);
 
+const ABOUT_NO_CALL: ReadonlySet<AlertName> = new Set(['SinkFailing', 'PolicyRejected']);
+
 function whatWasDone(facts: AlertFacts): string {
   const { name, downstream, at, action, impact } = facts;
+  if (isUnenforced(facts) && ABOUT_A_QUOTA.has(name)) return nothingHeld(facts);
+  if (name === 'SinkFailing')
+    return 'Penstock keeps what this sink can still be told and tries again. No call waits for it.';
+  if (name === 'PolicyRejected')
+    return 'Penstock goes on with the policy in force. Nothing of the new one was applied.';
   if (action.kind === 'none' || action.until === undefined) {
     if (name === 'LaneStalled') {
       return 'Penstock cannot end a call from outside: it fires call.signal when its time is up, and gives its place to the next one leaseGrace later.';
@@ -96,6 +113,9 @@ function whatWasSeen(facts: AlertFacts): string {
   const { incident, observed, impact, name, detail, findings = [] } = facts;
   const said: string[] = [];
   if (detail !== undefined) said.push(sentence(detail));
+  if (ABOUT_NO_CALL.has(name)) {
+    return [...said, `This process has been up for ${formatDuration(observed.processUpMs)}.`].join(' ');
+  }
   if (!ABOUT_A_QUOTA.has(name)) {
     const oldest = impact.waiting === 0 ? '' : `, the oldest for ${formatDuration(impact.oldestWaitMs)}`;
     said.push(`${impact.inFlight} in flight, ${impact.waiting} waiting${oldest}.`);
@@ -157,8 +177,10 @@ function windowText({ windowMs, starts, declared, sized }: WindowCount): string 
 
 function whatToDo(facts: AlertFacts): string {
   switch (facts.name) {
-    case 'QuotaModelWrong':
-      return facts.declared.length === 0 ? declareOne(facts) : correctTheQuota(facts);
+    case 'QuotaModelWrong': {
+      const beyond = isUnenforced(facts) ? beyondTheModel(facts) : undefined;
+      return beyond ?? (facts.declared.length === 0 ? declareOne(facts) : correctTheQuota(facts));
+    }
     case 'QuotaExhausted':
       return `To do: have the quota of ${facts.downstream} raised, or stop the work that uses it up. Waiting for seconds does not cure it.`;
     case 'LaneStalled':
@@ -169,9 +191,9 @@ function whatToDo(facts: AlertFacts): string {
     case 'UngatedRequest':
       return `To do: send these requests through callDownstream('${facts.downstream}', ...).`;
     case 'PolicyRejected':
-      return 'To do: correct the policy file. The policy in force was kept.';
+      return 'To do: correct the policy file; `penstock check` names every problem in it.';
     case 'SinkFailing':
-      return 'To do: look after the sink. Its alerts wait and are tried again.';
+      return 'To do: see whether the receiver is up, and whether its address and its secret are still right. Until then, what it should say is in the logs, in `onAlert` and at the other sinks.';
   }
 }
 
@@ -233,8 +255,11 @@ function evidence({ observed, declared }: AlertFacts, text: string): string {
     : `Our starts were within what is declared, what they cost in other units was not counted: ${text}.`;
 }
 
-function byHand({ action, downstream }: AlertFacts): string {
-  return action.kind === 'pause' ? ` Once it is cured, resume('${downstream}', { all: true }) ends the pause.` : '';
+function byHand(facts: AlertFacts): string {
+  const { action, downstream } = facts;
+  return action.kind === 'pause' && !isUnenforced(facts)
+    ? ` Once it is cured, resume('${downstream}', { all: true }) ends the pause.`
+    : '';
 }
 
 function counted(count: number, one: string, many: string): string {

@@ -1,5 +1,5 @@
 import type { Evidence, Finding } from './evidence.ts';
-import type { HoldCause } from './words.ts';
+import type { HoldCause, Mode } from './words.ts';
 
 export type AlertName =
   | 'QuotaModelWrong'
@@ -66,6 +66,7 @@ export interface Alert {
   readonly name: AlertName;
   readonly status: 'firing' | 'resolved';
   readonly severity: AlertSeverity;
+  /** `sink:slack` in a `SinkFailing`, `policy` in a `PolicyRejected`: those are about no downstream. */
   readonly downstream: string;
   /** ISO 8601. */
   readonly at: string;
@@ -162,8 +163,10 @@ export interface AlertFacts {
   readonly runId?: string;
   readonly traceId?: string;
   readonly spanId?: string;
-  /** For alerts that no 429 raised (`LaneStalled`, `SinkFailing`): what happened, in one sentence. */
+  /** For alerts that no 429 raised (`LaneStalled`, `SinkFailing`, `PolicyRejected`): what happened, in one sentence. */
   readonly detail?: string;
+  /** Absent: `enforce`. Otherwise `action` is what enforcing would have done. */
+  readonly mode?: Mode;
 }
 
 /**

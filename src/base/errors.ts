@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'UNKNOWN_DOWNSTREAM'
   | 'INVALID_CALL'
   | 'DISPATCHER_CLOSED'
+  | 'CANCELLED'
   | 'INVALID_POLICY';
 
 /** Where a deadline was found to be missed. */
@@ -175,6 +176,19 @@ export class DispatcherClosed extends AdmissionError {
   }
   static {
     named(this, 'DispatcherClosed');
+  }
+}
+
+/** The operator has cancelled what waited of a run or a tool (`cancel`); `fn` never ran. */
+export class CallCancelled extends AdmissionError {
+  /** What the operator gave as the reason. */
+  readonly reason: string;
+  constructor(message: string, facts: ErrorFacts & { readonly reason: string }) {
+    super('CANCELLED', message, facts);
+    this.reason = facts.reason;
+  }
+  static {
+    named(this, 'CallCancelled');
   }
 }
 

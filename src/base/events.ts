@@ -51,6 +51,7 @@ export interface HoldEvent {
   readonly reason?: string;
 }
 
+/** One downstream was changed, added or is gone; `alerts` where that is what has changed of the policy. */
 export interface PolicyEvent {
   readonly at: number;
   readonly downstream: string;
@@ -62,7 +63,15 @@ export interface PolicyEvent {
 export interface NoticeEvent {
   readonly at: number;
   readonly downstream: string;
-  readonly type: 'overdue' | 'orphaned' | 'alert' | 'listener-failed' | 'sink-failed' | 'classifier-failed';
+  /** `policy-rejected`: a policy was not applied, nothing has changed; `downstream` is then `policy`. */
+  readonly type:
+    | 'overdue'
+    | 'orphaned'
+    | 'alert'
+    | 'listener-failed'
+    | 'sink-failed'
+    | 'classifier-failed'
+    | 'policy-rejected';
   readonly detail: string;
 }
 

@@ -105,12 +105,17 @@ export interface DownstreamPlan {
   readonly classify?: string;
 }
 
-/** One changed option of a downstream, as events and `apply` report it. */
+/**
+ * One changed option of a downstream, as events and `apply` report it. A downstream that is new or gone is one
+ * change with the path `''`. Where alerts are sent is no downstream's: then `downstream` is `''`, the path `alerts`.
+ */
 export interface PolicyChange {
   readonly downstream: string;
   readonly path: string;
   readonly from: unknown;
   readonly to: unknown;
+  /** What is to be known of it, where it is not simply in force now. */
+  readonly note?: string;
 }
 
 /** A hold in force. */

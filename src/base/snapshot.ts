@@ -43,6 +43,8 @@ export interface DownstreamSnapshot {
   readonly classes: Readonly<Record<Priority, ClassSnapshot>>;
   readonly oldestWaitMs: number;
   readonly running: number;
+  /** Most calls in flight: of one lane, accounts have as many each; absent where they are not limited. */
+  readonly maxConcurrent?: number;
   /** Past their end and still holding their place. */
   readonly overdue: number;
   /** Past their grace: the place was given back, the call has still not settled. */
@@ -67,24 +69,31 @@ export interface DownstreamSnapshot {
   readonly heard?: HeardSnapshot;
   /** Lanes kept for `ctx.account`. */
   readonly accounts: number;
-  readonly recent?: RecentSnapshot;
-  readonly top?: TopSnapshot;
+  readonly recent: RecentSnapshot;
+  readonly top: TopSnapshot;
   readonly totals: LaneTotals;
 }
 
-/** What the last minute was like. */
+/** What the last minute of the process's running time was like; a second that has begun counts, so that it is up to one shorter. */
 export interface RecentSnapshot {
-  /** Starts per second over the last minute. */
+  /** Calls that started in it, divided by 60. */
   readonly startsPerSecond: number;
-  /** Quantiles of the waits that ended in it, in milliseconds; absent where none did. */
+  /**
+   * Quantiles in milliseconds, to 5 %, of what callers waited: of the calls that started in it, 0 for those that
+   * need not wait and 1 for waits of less, and of those that waited and were then refused or aborted. Absent where there were none.
+   */
   readonly waitP50Ms?: number;
   readonly waitP95Ms?: number;
   readonly refused: number;
   readonly throttled: number;
 }
 
-/** Who uses a downstream most: at most ten each, the most permits in the last window first, then the most waiters. */
+/**
+ * Who uses a downstream most, accounts included: at most ten each of those that took most permits in the last window
+ * and of those that wait most, the most permits first, then the most waiters.
+ */
 export interface TopSnapshot {
+  /** The longest window of a request quota, an hour at most; a minute without one. */
   readonly windowMs: number;
   readonly runs: readonly TopEntry[];
   readonly tools: readonly TopEntry[];
@@ -93,8 +102,12 @@ export interface TopSnapshot {
 export interface TopEntry {
   /** A `runId` or a `tool`. */
   readonly name: string;
+  /** Exact. */
   readonly waiting: number;
-  /** Permits of requests taken in the last window. */
+  /**
+   * Permits of requests taken in the last window, what was taken in its later half for certain. Where more than 128
+   * names take part, at least so many.
+   */
   readonly permits: number;
 }
 
@@ -105,6 +118,24 @@ export interface HeardSnapshot {
   readonly quotas: readonly QuotaReading[];
 }
 
+/** How a sink fares. Every alert it was given is pending, delivered, replaced by a newer one, or dropped. */
+export interface SinkSnapshot {
+  readonly sink: string;
+  readonly pending: number;
+  readonly delivered: number;
+  readonly replaced: number;
+  /** Refused for good, without room, or left at the end. */
+  readonly dropped: number;
+  /** Since when, how often and with what it has failed, where its last delivery did; instants are epoch milliseconds. */
+  readonly failing?: {
+    readonly since: number;
+    readonly attempts: number;
+    /** `status 500`, `TypeError ECONNREFUSED`. */
+    readonly kind: string;
+    readonly nextAt?: number;
+  };
+}
+
 /** Plain JSON: no NaN, no Infinity, no side effect of reading it. */
 export interface Snapshot {
   readonly schema: 1;
@@ -113,6 +144,11 @@ export interface Snapshot {
   readonly name?: string;
   readonly policyHash: string;
   readonly isClosed: boolean;
-  readonly alerts: { readonly pending: number; readonly dropped: Readonly<Record<string, number>> };
+  readonly alerts: {
+    readonly pending: number;
+    /** By name of sink, with a number where another has it: `slack`, `slack#2`. */
+    readonly dropped: Readonly<Record<string, number>>;
+    readonly sinks?: readonly SinkSnapshot[];
+  };
   readonly downstreams: readonly DownstreamSnapshot[];
 }

@@ -13,6 +13,9 @@ export type HoldCause = 'retry-after' | 'quota-reset' | 'cooldown' | 'operator';
  */
 export type Mode = 'enforce' | 'observe' | 'off';
 
+/** All of them, as they are listed. */
+export const MODES: readonly Mode[] = ['enforce', 'observe', 'off'];
+
 /** Classes of service, highest first. */
 export type Priority = 'interactive' | 'normal' | 'batch';
 

@@ -2,51 +2,58 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { PolicyError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
-import { READY_MADE } from '../feedback/classifiers.ts';
-import { describePolicy } from '../policy/describe.ts';
-import type { Environment } from '../policy/environment.ts';
 import type { Policy } from '../policy/input.ts';
 import { loadPolicy } from '../policy/load.ts';
 import { policyJsonSchema } from '../policy/options.ts';
-import { resolvePolicy } from '../policy/resolve.ts';
+import { testAlerts } from './alerts.ts';
+import { check } from './check.ts';
+import type { Io } from './io.ts';
 import { typesModule } from './types-module.ts';
 
-/** What the command line tool reads and where it writes; each text ends in a newline. */
-export interface Io {
-  readonly env: Environment;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-}
+export type { Io } from './io.ts';
 
 const DEFAULT_FILE = 'config/downstreams.yaml';
 
 const HELP = `penstock: one gate between an agent's tool calls and the services they hit
 
-  penstock check [file]   says in plain sentences what a policy means, or what is wrong with it
+  penstock check [file] [--env name] [--json]
+                          says in plain sentences what a policy means, or what is wrong with it; with
+                          --env prod it is read with its overlay (downstreams.prod.yaml beside
+                          downstreams.yaml), and every value is shown with its origin
   penstock types [file]   prints a TypeScript module with the names of its downstreams
+  penstock alerts test [sink] [--file policy]
+                          sends a marked test alert to every sink of a policy, or to one, and says
+                          what each receiver answered
   penstock schema         prints the JSON Schema of policy files, for editors
   penstock help           prints this
   penstock --version      prints the version
 
 The file is YAML, or JSON where its name ends in .json; without one, ${DEFAULT_FILE} is read.
 Overrides such as PENSTOCK__CARRIER__MAX_WAIT=20s are taken from the environment.
-Exit codes: 0 all is well, 1 the policy has problems, 2 the command was not understood.
+Exit codes: 0 all is well, 1 the policy has problems or a sink failed, 2 the command was not understood.
 `;
 
-type Command = (args: readonly string[], io: Io) => Promise<number>;
+type Command = (args: readonly string[], io: Io, given: Pick<Parsed, 'file'>) => Promise<number>;
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
-  ['check', check],
   ['types', types],
+  ['alerts', alerts],
   ['schema', schema],
   ['help', help],
 ]);
 
 /**
  * Runs the tool with the arguments that follow its name. Resolves to the exit code: 0 all is well,
- * 1 the policy has problems, 2 the command was not understood. Only bugs reject.
+ * 1 the policy has problems or a sink failed, 2 the command was not understood. Only bugs reject.
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const [first, ...rest] = argv;
+  if (first === 'check' && !rest.some((one) => one === '--help' || one === '-h')) {
+    return orProblems(io, async () => {
+      const result = await check(rest, io, DEFAULT_FILE);
+      return typeof result === 'string' ? misunderstood(result, io) : result;
+    });
+  }
   const parsed = parse(argv);
   if (typeof parsed === 'string') return misunderstood(parsed, io);
   if (parsed.version) return version(io);
@@ -54,11 +61,17 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   if (parsed.help || name === undefined) return help([], io);
   const command = COMMANDS.get(name);
   if (command === undefined) {
-    const near = nearest(name, COMMANDS.keys());
+    const near = nearest(name, ['check', ...COMMANDS.keys()]);
     return misunderstood(`no command "${name}"${near === undefined ? '' : `; did you mean ${near}?`}`, io);
   }
+  if (parsed.file !== undefined && name !== 'alerts') return misunderstood(`${name} takes no --file`, io);
+  return orProblems(io, () => command(args, io, parsed));
+}
+
+/** What a command comes to, or the problems of the policy that it read. */
+async function orProblems(io: Io, command: () => Promise<number>): Promise<number> {
   try {
-    return await command(args, io);
+    return await command();
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     io.err(`${error.message}\n`);
@@ -70,6 +83,7 @@ interface Parsed {
   readonly positionals: readonly string[];
   readonly help: boolean;
   readonly version: boolean;
+  readonly file: string | undefined;
 }
 
 /** The arguments, or what is wrong with them. */
@@ -78,9 +92,13 @@ function parse(argv: readonly string[]): Parsed | string {
     const { values, positionals } = parseArgs({
       args: [...argv],
       allowPositionals: true,
-      options: { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } },
+      options: {
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean', short: 'v' },
+        file: { type: 'string' },
+      },
     });
-    return { positionals, help: values.help ?? false, version: values.version ?? false };
+    return { positionals, help: values.help ?? false, version: values.version ?? false, file: values.file };
   } catch (error) {
     return error instanceof Error ? (error.message.split('. ')[0] ?? error.message) : String(error);
   }
@@ -91,35 +109,22 @@ function misunderstood(reason: string, io: Io): number {
   return 2;
 }
 
-async function check(args: readonly string[], io: Io): Promise<number> {
-  const file = onlyFile(args);
-  if (file === undefined) return misunderstood('check takes one file', io);
-  const plan = resolvePolicy(await loadPolicy(file, { env: io.env }));
-  const lines = describePolicy(plan).flatMap(({ sentence, warnings }) => [
-    sentence,
-    ...warnings.map((warning) => `  warning: ${warning}`),
-  ]);
-  for (const { name, classify } of plan.downstreams.values()) {
-    if (classify !== undefined && !Object.hasOwn(READY_MADE, classify)) lines.push(passedClassifier(name, classify));
-  }
-  const count = plan.downstreams.size === 1 ? '1 downstream' : `${plan.downstreams.size} downstreams`;
-  io.out(`${[...lines, `${file}: ${count}, no problems (policy ${plan.hash})`].join('\n')}\n`);
-  return 0;
-}
-
-/** What a policy asks for that only the program can give. */
-function passedClassifier(downstream: string, classify: string): string {
-  const near = nearest(classify, Object.keys(READY_MADE));
-  const meant = near === undefined ? '' : ` (or is the ready-made ${near} meant?)`;
-  return `  warning: ${downstream}: the program has to pass a classifier "${classify}" to createDispatcher${meant}`;
-}
-
 async function types(args: readonly string[], io: Io): Promise<number> {
   const file = onlyFile(args);
   if (file === undefined) return misunderstood('types takes one file', io);
   const policy: Policy = await loadPolicy(file, { env: io.env });
   io.out(typesModule(file, Object.keys(policy.downstreams)));
   return 0;
+}
+
+async function alerts(args: readonly string[], io: Io, { file = DEFAULT_FILE }: Pick<Parsed, 'file'>): Promise<number> {
+  const [verb, sink, ...rest] = args;
+  if (verb !== 'test' || rest.length > 0) {
+    return misunderstood('alerts takes: test [sink] [--file policy]', io);
+  }
+  const result = await testAlerts(file, sink, io);
+  if (typeof result === 'string') return misunderstood(result, io);
+  return result ? 0 : 1;
 }
 
 async function schema(args: readonly string[], io: Io): Promise<number> {

@@ -8,6 +8,8 @@ import type { Request } from './request.ts';
 /** What a running call asks of its lane. */
 export interface CallHost {
   readonly name: string;
+  /** What stands for the call in the books of a lane that only observes. */
+  readonly ghost?: object;
   readonly nested: <T>(outer: ActiveCall, fn: () => T) => Promise<Awaited<T>>;
   readonly correct: (call: ActiveCall, actual: Cost) => void;
   readonly release: (call: ActiveCall, outcome: unknown, hasOutcome: boolean) => void;
@@ -22,7 +24,7 @@ export type ActiveState = 'running' | 'overdue' | 'orphaned' | 'settled';
 /** A call that has its permit: what `fn` is given, and what the lane knows of it until it settles. */
 export class ActiveCall implements Call {
   // Declared, not initialized: every field is written once, in the constructor, on the path of every call.
-  declare readonly host: CallHost;
+  declare host: CallHost;
   declare readonly request: Request;
   /** What it has taken; corrected by `settle`. */
   declare costs: Costs;

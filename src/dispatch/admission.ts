@@ -3,15 +3,16 @@ import type { ActiveCall } from './active.ts';
 import type { Call, CallContext } from './context.ts';
 import { freePlaces, type LaneCore } from './core.ts';
 import { missed } from './endings.ts';
-import { refusalAtEntry } from './entry.ts';
+import { neverFits, refusalAtEntry } from './entry.ts';
 import { type Expectation, expect, expectLast, shown } from './expectation.ts';
 import { NESTED_RANK } from './line.ts';
-import { costTooLarge, deadlineMissed, queueFull, type Refusal } from './refusals.ts';
+import { recost } from './recost.ts';
+import { deadlineMissed, queueFull, type Refusal } from './refusals.ts';
 import { costsOf, limitOf, plainRequest, type Request, readRequest } from './request.ts';
 import type { Service, ServiceParts } from './service.ts';
 import { tell } from './telling.ts';
 import { abortAtEntry, refuse, turnAway } from './turn-away.ts';
-import { Waiter } from './waiter.ts';
+import { type Ending, Waiter } from './waiter.ts';
 
 /** `fn` as a lane keeps it; undefined for a lease. */
 export type Fn = ((call: Call) => unknown) | undefined;
@@ -73,6 +74,11 @@ export class Admission {
     return this.#admit(fn, request, now);
   }
 
+  /** Admits a request that has been read already, and whose signals have not fired. */
+  admit(fn: Fn, request: Request): Promise<unknown> {
+    return this.#admit(fn, request, this.#core.readNow());
+  }
+
   /**
    * A nested call runs in its outer call's place, while that holds one, and within its limits; it takes its
    * own permit. Several at a time are not kept apart: one that was made within another would wait for itself.
@@ -87,18 +93,12 @@ export class Admission {
     return this.#admit(() => fn(), { ...outer.request, ...own, ...place }, now);
   }
 
-  /** The lane has another policy: waiters that can never fit any more are refused. */
-  replanned(now: number): void {
-    const { gate, line } = this.#core;
+  /** The lane has another policy: waiters that can never fit any more are refused. `isOpen`: nobody stays in line. */
+  replanned(now: number, isOpen: boolean): void {
+    const { gate, entering } = this.#core;
     this.#plain = plainRequest(gate.plan, now);
-    for (const waiter of [...line]) {
-      const { cost } = waiter.request;
-      waiter.costs = cost === undefined ? this.#plain.costs : costsOf(gate.plan, cost);
-      const refusal = this.#neverFits(waiter.costs);
-      if (refusal !== undefined) this.#parts.endings.refuse(waiter, refusal, now);
-    }
-    line.recount();
-    this.#core.entering.recost(this.#plain.costs);
+    entering.recost(this.#plain.costs);
+    if (!isOpen) recost(this.#core, this.#plain.costs, this.#parts.endings, now);
   }
 
   /** `at` is a reading of this very turn; a call without limits needs none as long as nobody is ahead of it. */
@@ -115,7 +115,7 @@ export class Admission {
     const aborted = request.signals.length === 0 ? undefined : request.signals.find((signal) => signal.aborted);
     if (aborted !== undefined) return abortAtEntry(core, request, aborted.reason);
     if (request.deadlineAt < now) return refuse(core, request, deadlineMissed('entry'), now);
-    const tooLarge = this.#neverFits(request.costs);
+    const tooLarge = neverFits(core.gate, request.costs);
     if (tooLarge !== undefined) return refuse(core, request, tooLarge, now);
     if (this.#canEnter(request, now)) return this.#run(fn, request, undefined);
     return this.#waitOrRefuse(fn, request, now);
@@ -126,15 +126,6 @@ export class Admission {
     const core = this.#core;
     if (core.line.length > 0 || (request.needsPlace && freePlaces(core) <= 0)) return false;
     return core.entering.hasPermits(request.costs, now);
-  }
-
-  #neverFits(costs: readonly number[]): Refusal | undefined {
-    const { buckets, plan } = this.#core.gate;
-    for (let i = 0; i < costs.length; i++) {
-      const bucket = buckets[i]!;
-      if (costs[i]! > bucket.largest) return costTooLarge(costs[i]!, bucket.largest, bucket.plan.text, plan.workers);
-    }
-    return undefined;
   }
 
   #waitOrRefuse(fn: Fn, request: Request, now: number): Promise<unknown> {
@@ -273,6 +264,8 @@ export class Admission {
       endings.refuse(waiter, missed(waiter), now);
     if (waiter.ending !== undefined) {
       endings.leaveNow(waiter);
+      const { instead } = waiter.ending;
+      if (instead !== undefined) return instead(waiter);
       return Promise.reject(this.#core.ports.slices.reasonOf(waiter));
     }
     if (this.#service.takesTurn(waiter, now)) {

@@ -1,15 +1,19 @@
 import { InvalidCall } from '../base/errors.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { show } from '../base/text.ts';
+import type { Mode } from '../base/words.ts';
 import { Lane } from './lane.ts';
 import type { LanePorts } from './ports.ts';
 import { type Refusal, tooManyAccounts } from './refusals.ts';
-import { plainRequest } from './request.ts';
+import { plainRequest, type Request } from './request.ts';
+import type { Kept } from './shadow.ts';
 import { Tally } from './tally.ts';
 
 /** One downstream: its own lane, and one more for each account whose quota is counted apart. */
 export class Downstream {
   plan: DownstreamPlan;
+  /** In force now. */
+  mode: Mode = 'enforce';
   readonly lane: Lane;
   readonly ports: LanePorts;
   /** What the lanes counted that are not kept any more. */
@@ -18,11 +22,16 @@ export class Downstream {
   #pausedUntil = 0;
   #pauseReason: string | undefined;
   #shut: Refusal | undefined;
+  /** What was said at run time; `policy`: that the policy is to decide. */
+  #said: Mode | 'policy';
+  readonly #kept: Kept = { count: 0 };
 
-  constructor(plan: DownstreamPlan, ports: LanePorts) {
+  constructor(plan: DownstreamPlan, ports: LanePorts, said: Mode | 'policy' = 'policy') {
     this.plan = plan;
     this.ports = ports;
     this.lane = new Lane(plan, ports);
+    this.#said = said;
+    this.#setMode();
   }
 
   get accounts(): number {
@@ -46,6 +55,7 @@ export class Downstream {
     if (lane !== undefined) return lane;
     if (this.#accounts.size >= this.plan.maxAccounts) this.#forget();
     lane = new Lane(this.plan, this.ports);
+    lane.setMode(this.mode, this.#kept);
     if (this.#pausedUntil > this.ports.clock.now()) lane.pause(this.#pausedUntil, this.#pauseReason);
     if (this.#shut !== undefined) lane.shut(this.#shut, true);
     this.#accounts.set(account, lane);
@@ -70,8 +80,16 @@ export class Downstream {
     return this.#pausedUntil > this.ports.clock.now() ? this.#pauseReason : undefined;
   }
 
+  /** Another mode from now on, whatever the policy says; `policy`: the policy's again. */
+  say(mode: Mode | 'policy'): void {
+    this.#said = mode;
+    this.#setMode();
+  }
+
   replan(plan: DownstreamPlan): void {
     this.plan = plan;
+    this.#setMode();
+    this.ports.top.replan(plan);
     for (const lane of this.lanes()) lane.replan(plan);
   }
 
@@ -80,15 +98,49 @@ export class Downstream {
     for (const lane of this.lanes()) lane.shut(refusal, waiters);
   }
 
+  /** Takes calls again. */
+  reopen(): void {
+    this.#shut = undefined;
+    for (const lane of this.lanes()) lane.reopen();
+  }
+
+  get isShut(): boolean {
+    return this.#shut !== undefined;
+  }
+
+  /** Refuses those that wait and match, in all its lanes; how many. */
+  cancel(matches: (request: Request) => boolean, refusal: Refusal): number {
+    let count = 0;
+    for (const lane of [...this.lanes()]) count += lane.cancel(matches, refusal);
+    return count;
+  }
+
   get isAtRest(): boolean {
     for (const lane of this.lanes()) if (!lane.isAtRest) return false;
     return true;
+  }
+
+  /** Knows nothing that one made anew would not. */
+  get isForgettable(): boolean {
+    for (const lane of this.lanes()) if (!lane.isForgettable) return false;
+    return this.#pausedUntil <= this.ports.clock.now();
   }
 
   /** The lane of an account for a look at it: one that does not exist yet is not kept. */
   peek(account: string | undefined): Lane {
     if (account === undefined) return this.lane;
     return this.#accounts.get(account) ?? new Lane(this.plan, this.ports);
+  }
+
+  #setMode(): void {
+    const mode = this.#said === 'policy' ? (this.plan.mode ?? 'enforce') : this.#said;
+    if (mode === this.mode) return;
+    this.mode = mode;
+    const isPaused = this.#pausedUntil > this.ports.clock.now();
+    for (const lane of this.lanes()) {
+      lane.setMode(mode, this.#kept);
+      if (isPaused) lane.pause(this.#pausedUntil, this.#pauseReason);
+    }
   }
 
   /** Lets go of the lanes that know nothing worth keeping; throws where there is none. */

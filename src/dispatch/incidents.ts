@@ -107,6 +107,19 @@ export class Incidents {
     for (const { row } of this.#stories) row.resumed(now);
   }
 
+  /**
+   * Goes on with the rows of another lane's incidents. Calls that run already count as started before the last
+   * hold: nobody can say that they have seen it end.
+   */
+  takeOver(from: Incidents): void {
+    this.epoch++;
+    for (const [i, story] of this.#stories.entries()) {
+      const { row, incident } = from.#stories[i]!;
+      story.row.takeOver(row, this.epoch);
+      story.incident = incident && { ...incident, refusedBefore: this.#host.tally.refusals };
+    }
+  }
+
   /** Raises an alert that no 429 has caused. */
   notice(name: AlertName, detail: string, tool?: string, runId?: string): void {
     const incident = this.#begun(this.#host.ports.clock.now(), this.inARow);
@@ -121,6 +134,7 @@ export class Incidents {
     const now = ports.clock.now();
     if (row.kind === 'quota') {
       tally.throttled++;
+      ports.recent.throttled(now);
       tally.lastThrottledAt = ports.clock.wallNow();
     }
     const hintMs = row.kind === 'exhausted' ? resetOf(server, gate.plan.cooldown.maxMs) : usable(server.retryAfterMs);

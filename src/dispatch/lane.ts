@@ -1,7 +1,8 @@
 import type { DownstreamPlan } from '../base/plan.ts';
 import type { Verdict } from '../base/verdict.ts';
-import { PRIORITIES } from '../base/words.ts';
+import { type Mode, PRIORITIES } from '../base/words.ts';
 import { Gate } from '../model/gate.ts';
+import { forgiveDebts } from '../model/inherit.ts';
 import type { ActiveCall } from './active.ts';
 import { Admission, type Fn } from './admission.ts';
 import type { CallContext } from './context.ts';
@@ -14,16 +15,19 @@ import { HoldNews } from './hold-news.ts';
 import { type IncidentHost, Incidents } from './incidents.ts';
 import { Line, NESTED_RANK } from './line.ts';
 import { Looks } from './looks.ts';
+import { openPlan, Passage, type PassageHost } from './passage.ts';
 import type { LanePorts } from './ports.ts';
 import type { Refusal } from './refusals.ts';
+import type { Request } from './request.ts';
 import { Running } from './running.ts';
 import { Service } from './service.ts';
+import { type Kept, Shadow } from './shadow.ts';
 import { Tally } from './tally.ts';
 import type { Waiter } from './waiter.ts';
 import { Watch } from './watch.ts';
 
 /** One downstream's line (per account, where accounts are named): its pieces, and what an operator does to it. */
-export class Lane implements FlightHost, IncidentHost, HeardHost {
+export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   readonly name: string;
   readonly ports: LanePorts;
   readonly gate: Gate;
@@ -34,6 +38,11 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
   readonly incidents: Incidents;
   readonly heard: Heard;
   readonly news: HoldNews;
+  /** What the policy says; the gate obeys it where the lane enforces. */
+  policy: DownstreamPlan;
+  mode: Mode = 'enforce';
+  /** What keeps the books while the lane only observes. */
+  shadow: Shadow<Lane> | undefined;
   lastNow: number;
   readonly pump = (at?: number): void => this.#pump(at);
   readonly #admission: Admission;
@@ -42,15 +51,17 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
   readonly #endings: Endings;
   readonly #looks: Looks;
   readonly #watch: Watch;
+  readonly #passage: Passage;
   /** Those that waited when it was shut have been refused. */
   #isCleared = false;
 
   constructor(plan: DownstreamPlan, ports: LanePorts) {
     this.name = plan.name;
+    this.policy = plan;
     this.ports = ports;
     this.lastNow = ports.clock.now();
     this.gate = new Gate(plan, this.lastNow);
-    this.line = new Line(this.gate);
+    this.line = new Line(this.gate, ports.top);
     this.entering = new Entering(this.gate);
     this.news = new HoldNews(this);
     this.incidents = new Incidents(this);
@@ -62,6 +73,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
     const parts = { flight: this.#flight, endings: this.#endings, looks: this.#looks, watch: this.#watch };
     this.#service = new Service(this, parts);
     this.#admission = new Admission(this, parts, this.#service);
+    this.#passage = new Passage(this, this.#flight);
   }
 
   /** Admits a call: runs `fn` now or later, or rejects. Never throws. */
@@ -69,12 +81,27 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
     return this.#admission.call(fn, context, signals);
   }
 
+  /** Admits a request that was read already. */
+  admit(fn: Fn, request: Request): Promise<unknown> {
+    return this.#admission.admit(fn, request);
+  }
+
+  /** Starts a call at once, in a lane that does not enforce; `problem`: what is wrong with it already. */
+  pass(fn: Fn, context: CallContext | undefined, signals: readonly AbortSignal[], problem: unknown): Promise<unknown> {
+    return this.#passage.call(fn, context, signals, problem);
+  }
+
   nest(outer: ActiveCall, fn: () => unknown): Promise<unknown> {
+    if (this.mode !== 'enforce') return this.#passage.nest(outer, fn);
     return this.#admission.nest(outer, fn);
   }
 
   /** Holds every start until a monotonic instant, for a reason of the operator's. */
   pause(until: number, reason: string | undefined): void {
+    if (this.mode !== 'enforce') {
+      this.shadow?.books.pause(until, reason);
+      return;
+    }
     const now = this.readNow();
     if (!this.gate.hold('operator', until, now)) return;
     this.news.held('operator', until, now, { reason });
@@ -85,6 +112,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
     this.gate.resume(this.readNow(), all);
     if (all) this.incidents.resumed();
     this.news.check();
+    this.shadow?.books.resume(all);
     this.#pump();
   }
 
@@ -95,15 +123,51 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
     // Nothing has started yet that will: the clock it was read from is ahead.
     const start = startedAt === undefined ? undefined : { at: Math.min(now, now - (clock.wallNow() - startedAt)) };
     if (verdict.quotas !== undefined) this.heard.hear(verdict.quotas, undefined, verdict.outcome);
-    this.incidents.learn(verdict, start);
+    if (this.shadow === undefined) this.incidents.learn(verdict, start);
+    else this.shadow.report(verdict, start);
+    this.#pump();
+  }
+
+  /** The outcome of a call is known better than was reserved for it. */
+  correct(call: ActiveCall, actual: Parameters<ActiveCall['settle']>[0]): void {
+    this.#flight.correct(call, actual);
+  }
+
+  /** Where one looks for who waits and what holds: the books, while the lane only observes. */
+  get books(): Lane {
+    return this.shadow?.books ?? this;
+  }
+
+  /**
+   * Goes on in another mode under the same policy. Whoever waits is let go where nobody is held back any more;
+   * where the lane enforces again, what has really started counts.
+   */
+  setMode(mode: Mode, kept: Kept): void {
+    if (mode === this.mode) return;
+    const now = this.readNow();
+    const from = this.mode;
+    if (from === 'observe') this.#closeBooks(now);
+    if (from === 'off') forgiveDebts(this.gate, now);
+    if (mode === 'observe' && !this.isShut) {
+      this.shadow = new Shadow(this, this.policy, kept, (plan, ports) => new Lane(plan, ports));
+    }
+    this.mode = mode;
+    this.gate.holds.end(['operator']);
+    this.#plan(now);
+    if (from === 'enforce') this.#letGo();
+    if (mode === 'enforce' && this.gate.isHeld(now)) {
+      this.news.held(this.gate.holds.cause, this.gate.heldUntil, now, { incidentId: this.incidents.id });
+    }
+    this.news.check();
     this.#pump();
   }
 
   /** Goes on under another policy: levels, holds, incidents and calls in flight are kept. */
   replan(plan: DownstreamPlan): void {
     const now = this.readNow();
-    this.gate.replan(plan, now);
-    this.#admission.replanned(now);
+    this.policy = plan;
+    this.shadow?.books.replan(plan);
+    this.#plan(now);
     this.#looks.lookSoon();
     this.#pump();
   }
@@ -116,11 +180,38 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
     this.#isCleared ||= waiters;
     const ending = this.#endings.refusing(refusal, this.readNow());
     for (const rank of ranks) this.#endings.end(this.line.members(rank), ending);
+    if (this.shadow !== undefined) this.#closeBooks(this.readNow());
     this.#pump();
   }
 
+  /** Takes calls again: its downstream has come back before the last of it was over. */
+  reopen(): void {
+    this.#admission.closed = undefined;
+    this.#admission.isDraining = false;
+    this.#isCleared = false;
+  }
+
+  /** Refuses those that wait and match; how many. */
+  cancel(matches: (request: Request) => boolean, refusal: Refusal): number {
+    const matching: Waiter[] = [];
+    this.line.each((waiter) => {
+      if (matches(waiter.request)) matching.push(waiter);
+    });
+    const count = this.#endings.end(matching, this.#endings.refusing(refusal, this.readNow()));
+    if (count > 0) this.#pump();
+    return count;
+  }
+
   get isShut(): boolean {
-    return this.#admission.closed !== undefined;
+    return this.closed !== undefined;
+  }
+
+  get closed(): Refusal | undefined {
+    return this.#admission.closed;
+  }
+
+  get isDraining(): boolean {
+    return this.#admission.isDraining;
   }
 
   /** Nothing waits, enters or runs. */
@@ -131,11 +222,15 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
   /** Knows nothing that a fresh lane would not: full buckets, nobody waiting or unsettled, no hold, no row of incidents. */
   get isForgettable(): boolean {
     const now = this.readNow();
-    const { gate, incidents, running } = this;
+    const { gate, incidents, running, books } = this;
+    if (this.mode !== 'enforce') {
+      return this.isAtRest && running.orphaned === 0 && (books === this || books.isForgettable);
+    }
     const lane = gate.time.at(now);
     const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
     const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);
-    const isQuiet = !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= gate.caps.until;
+    const isQuiet =
+      !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= Math.max(gate.caps.until, gate.remembersUntil);
     const isCalm = isRested && isQuiet && incidents.isCalm;
     return isFull && isCalm && this.isAtRest && running.orphaned === 0;
   }
@@ -170,6 +265,26 @@ export class Lane implements FlightHost, IncidentHost, HeardHost {
 
   worsened(byMs: number): void {
     if (this.#endings.limited > 0) this.#looks.worsen(byMs);
+  }
+
+  /** The gate under the plan that the mode asks for. */
+  #plan(now: number): void {
+    const isOpen = this.mode !== 'enforce';
+    this.gate.replan(isOpen ? openPlan(this.policy, this.mode) : this.policy, now);
+    this.#admission.replanned(now, isOpen);
+  }
+
+  #closeBooks(now: number): void {
+    this.shadow?.close(now);
+    this.shadow = undefined;
+  }
+
+  #letGo(): void {
+    this.#endings.end(this.line, {
+      instead: (waiter) => this.#passage.release(waiter),
+      reasonOf: () => undefined,
+      tell: () => undefined,
+    });
   }
 
   #pump(at?: number): void {

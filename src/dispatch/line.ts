@@ -6,6 +6,7 @@ import { Fifo } from './fifo.ts';
 import { byAge, inTurn } from './rehearsal.ts';
 import type { Request } from './request.ts';
 import { isWaiting, Run } from './run.ts';
+import type { Top } from './top.ts';
 import type { Waiter } from './waiter.ts';
 
 /** One class: whose turn it is among its runs, and who came when. */
@@ -31,11 +32,13 @@ const RANKS = [NESTED_RANK, ...PRIORITIES.keys()];
 export class Line {
   readonly #classes: readonly Class[];
   #gate: Gate;
+  readonly #top: Top;
   #share = 0;
   length = 0;
 
-  constructor(gate: Gate) {
+  constructor(gate: Gate, top: Top) {
     this.#gate = gate;
+    this.#top = top;
     this.#classes = RANKS.map(() => emptyClass(gate));
   }
 
@@ -52,6 +55,7 @@ export class Line {
     const line = this.#class(waiter.request.rank);
     waiter.leaf.push(waiter);
     line.arrivals.push(waiter);
+    this.#top.waits(waiter.request);
     this.length++;
     for (let i = 0; i < line.permits.length; i++) {
       const permits = Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
@@ -87,10 +91,11 @@ export class Line {
     waiter.isInLine = false;
     waiter.leaf.left();
     line.arrivals.left(line.turns.length);
+    this.#top.left(waiter.request);
     this.length--;
-    // While a change of policy refuses waiters, there may be fewer buckets than were counted: `recount` follows.
-    const buckets = Math.min(line.permits.length, this.#gate.buckets.length);
-    for (let i = 0; i < buckets; i++) line.permits[i]! -= Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
+    for (let i = 0; i < line.permits.length; i++) {
+      line.permits[i]! -= Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
+    }
     if (line.turns.length === 0) this.#forgetPermits(line);
   }
 
@@ -164,17 +169,24 @@ export class Line {
     for (const { arrivals } of this.#classes) yield* arrivals;
   }
 
+  /** Everybody who waits, class by class, the oldest first. */
+  each(visit: (waiter: Waiter) => void): void {
+    for (const { arrivals } of this.#classes) arrivals.each(visit);
+  }
+
   /** Counts the permits anew: the gate has other buckets now, and waiters other costs. */
   recount(): void {
     for (const line of this.#classes) {
       this.#forgetPermits(line);
-      for (const waiter of line.arrivals) {
-        for (let i = 0; i < line.permits.length; i++) {
-          const permits = Bucket.backlog(this.#gate.buckets[i]!, waiter.costs[i]!);
-          line.permits[i]! += permits;
-          line.least[i] = Math.min(line.least[i]!, permits);
+      const { permits, least } = line;
+      const { buckets } = this.#gate;
+      line.arrivals.each(({ costs }) => {
+        for (let i = 0; i < buckets.length; i++) {
+          const own = Bucket.backlog(buckets[i]!, costs[i]!);
+          permits[i]! += own;
+          if (own < least[i]!) least[i] = own;
         }
-      }
+      });
     }
   }
 

@@ -3,8 +3,10 @@ import type { EventBus } from '../base/bus.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Judge, Verdict } from '../base/verdict.ts';
 import type { Spoken } from '../model/spoken.ts';
+import type { Recent } from './recent.ts';
 import type { SignalHub } from './signals.ts';
 import type { Slices } from './slices.ts';
+import type { Top } from './top.ts';
 
 /** What a lane gets from the dispatcher it belongs to. */
 export interface LanePorts {
@@ -19,6 +21,10 @@ export interface LanePorts {
   readonly raise: (facts: AlertFacts) => void;
   /** What has been said of this downstream without any 429, whichever of its lanes said it. */
   readonly spoken: Spoken;
+  /** What the last minute of this downstream was like, all its lanes together. */
+  readonly recent: Recent;
+  /** Who uses the downstream most, in whichever of its lanes. */
+  readonly top: Top;
   readonly random: () => number;
   readonly nextCallId: () => number;
   readonly nextIncidentId: () => string;

@@ -9,44 +9,48 @@ import { Tally } from './tally.ts';
 
 /** One downstream as a snapshot shows it, the lanes of its accounts included; reading changes nothing. */
 export function readDownstream(downstream: Downstream): DownstreamSnapshot {
-  const { lane, plan, ports, pauseReason } = downstream;
+  const { lane, plan, mode, ports, pauseReason } = downstream;
   const now = ports.clock.now();
   const wall = ports.clock.wallNow() - now;
   const lanes = [...downstream.lanes()];
+  const books = lanes.map((one) => one.books);
   const sum = (of: (one: Lane) => number): number => lanes.reduce((total, one) => total + of(one), 0);
-  const most = (of: (one: Lane) => number): number => lanes.reduce((most, one) => Math.max(most, of(one)), 0);
+  const most = (of: (one: Lane) => number): number => books.reduce((most, one) => Math.max(most, of(one)), 0);
   const heldUntil = most((one) => (one.gate.isHeld(now) ? one.gate.heldUntil : 0));
-  const told = worst(lanes, plainRequest(plan, now), now);
+  const told = worst(books, plainRequest(plan, now), now);
   const tally = new Tally();
   tally.add(downstream.forgotten);
   for (const one of lanes) tally.add(one.tally);
-  const incidentId = lanes.find((one) => one.incidents.id !== undefined)?.incidents.id;
+  const incidentId = books.find((one) => one.incidents.id !== undefined)?.incidents.id;
   const heard = lanes.reduce<HeardSnapshot | undefined>(
     (latest, { heard: { last } }) => (last !== undefined && last.at >= (latest?.at ?? 0) ? last : latest),
     undefined,
   );
   return {
     downstream: plan.name,
-    mode: plan.mode ?? 'enforce',
-    queued: sum((one) => one.line.length),
-    classes: readClasses(lanes, now),
+    mode,
+    queued: books.reduce((total, one) => total + one.line.length, 0),
+    classes: readClasses(books, now),
     oldestWaitMs: most((one) => ageOf(one, undefined, now)),
     running: sum((one) => one.running.inFlight),
+    ...(plan.maxConcurrent === undefined ? {} : { maxConcurrent: plan.maxConcurrent }),
     overdue: sum((one) => one.running.overdue),
     orphaned: sum((one) => one.running.orphaned),
-    isPaused: lanes.some((one) => one.isPaused(now)),
+    isPaused: books.some((one) => one.isPaused(now)),
     ...(heldUntil > 0 ? { heldUntil: wall + heldUntil } : {}),
-    holds: readHolds(lanes, now, wall),
+    holds: mode === 'off' ? [] : readHolds(books, now, wall),
     ...(pauseReason === undefined ? {} : { pauseReason }),
     warmLeftMs: most(({ gate }) => (gate.time.isWarm(now) ? gate.time.warmUntil - now : 0)),
     expectedWaitMs: told.ms,
     ...(told.ms > 0 ? { limitedBy: told.limitedBy } : {}),
-    quotas: readQuotas(lane, now, wall),
+    quotas: readQuotas(lane.books, now, wall),
     inARow: most((one) => one.incidents.inARow),
     ...(incidentId === undefined ? {} : { incidentId }),
     ...(tally.lastThrottledAt === undefined ? {} : { lastThrottledAt: tally.lastThrottledAt }),
     ...(heard === undefined ? {} : { heard }),
     accounts: downstream.accounts,
+    recent: ports.recent.read(now),
+    top: ports.top.read(now),
     totals: tally.read(),
   };
 }

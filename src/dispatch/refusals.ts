@@ -1,6 +1,7 @@
 import { formatDuration } from '../base/duration.ts';
 import {
   type AdmissionError,
+  CallCancelled,
   CostExceedsQuota,
   DeadlineExceeded,
   type DeadlinePhase,
@@ -133,6 +134,15 @@ export function closed(what: 'dispatcher' | 'lane'): Refusal {
       ...factsOf(facts, undefined),
       retryable: false,
     });
+  });
+}
+
+/** The operator wants what waits of a run or a tool gone. */
+export function cancelled(reason: string): Refusal {
+  return refusal('CANCELLED', (facts) => {
+    const { downstream, waitedMs } = facts;
+    const message = `${downstream}: cancelled by the operator after ${formatDuration(waitedMs)} in line: ${reason}. It never ran. Do not repeat it unless it is still wanted.`;
+    return new CallCancelled(message, { ...factsOf(facts, undefined), retryable: false, reason });
   });
 }
 

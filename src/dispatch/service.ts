@@ -58,6 +58,8 @@ export class Service {
     let isPast = endings.limited === 0 || endings.expire(now - DUE_MS, now);
     for (let next = this.next(); isPast && next !== undefined; next = this.next()) {
       if (next.ending !== undefined) {
+        // Those that are let go leave in goes of their own, each of which starts calls: no call pulls others along.
+        if (next.ending.instead !== undefined) break;
         // Of very many that are leaving the rest follow in goes of their own, and pump again.
         if (!endings.clear(now)) return;
         continue;
@@ -104,7 +106,7 @@ export class Service {
     const { looks, endings, watch } = this.#parts;
     let at = Math.min(running.dueAt, looks.dueAt);
     const next = this.next();
-    if (next !== undefined) {
+    if (next !== undefined && next.ending?.instead === undefined) {
       const hasPlace = !next.request.needsPlace || freePlaces(this.#core) > 0;
       const start = hasPlace ? gate.dueAt(next.costs, now) : this.#stallAt();
       at = Math.min(at, start, endings.dueAt, watch.dueAt, now + LONGEST_TIMER_MS);

@@ -4,6 +4,7 @@ import { type Expectation, shown } from './expectation.ts';
 import type { Refusal } from './refusals.ts';
 import { limitOf, type Request } from './request.ts';
 import { tell } from './telling.ts';
+import type { Waiter } from './waiter.ts';
 
 /** Refuses a call in the turn in which it was made: counted, told, rejected. */
 export function refuse(
@@ -32,6 +33,7 @@ export function refuse(
 export function turnAway(core: LaneCore, request: Request, error: AdmissionError, limit?: string): Promise<never> {
   const { ports, tally, name } = core;
   tally.refuse(error.code);
+  ports.recent.refused(core.lastNow);
   if (ports.bus.wantsWaits) {
     const { code, expectedWaitMs, limitedBy, retryAfterMs } = error;
     const told = { code, expectedMs: expectedWaitMs, limitedBy, limit, retryAfterMs };
@@ -40,10 +42,13 @@ export function turnAway(core: LaneCore, request: Request, error: AdmissionError
   return Promise.reject(error);
 }
 
-/** The caller's signal had fired before the call could enter the line. */
-export function abortAtEntry(core: LaneCore, request: Request, reason: unknown): Promise<never> {
+/** The caller's signal had fired before the call could enter the line; or, `waiter`, when it had been let go. */
+export function abortAtEntry(core: LaneCore, request: Request, reason: unknown, waiter?: Waiter): Promise<never> {
   const { ports, tally, name } = core;
   tally.aborted++;
-  if (ports.bus.wantsWaits) tell(ports, name, 'aborted', ports.nextCallId(), request, 0, { started: false });
+  if (ports.bus.wantsWaits) {
+    const waitedMs = waiter === undefined ? 0 : core.readNow() - waiter.since;
+    tell(ports, name, 'aborted', waiter?.seq ?? ports.nextCallId(), request, waitedMs, { started: false });
+  }
   return Promise.reject(reason);
 }

@@ -51,6 +51,8 @@ export interface Ending {
    * would hold up the event loop.
    */
   readonly reasonOf: (waiter: Waiter) => unknown;
+  /** What becomes of the call in place of a rejection: it was let go. */
+  readonly instead?: (waiter: Waiter) => Promise<unknown>;
   /** Counts it and tells whoever listens, when it leaves the line. */
   readonly tell: (waiter: Waiter) => void;
 }

@@ -6,7 +6,8 @@ import { Caps, EACH_START } from './caps.ts';
 import { type CountLeft, countsFor } from './count-left.ts';
 import { Holds } from './holds.ts';
 import { LaneTime } from './lane-time.ts';
-import { type Inherited, Ledger } from './ledger.ts';
+import { Ledger } from './ledger.ts';
+import { type Known, mattersUntil, type OlderLimit, replanQuotas } from './replanning.ts';
 
 /** A server's instant is kept to the nanosecond: only what floating point adds is forgiven. */
 const HOLD_DUE_MS = 1e-6;
@@ -24,7 +25,7 @@ export class Gate {
   readonly time = new LaneTime();
   readonly holds = new Holds();
   /** What the server's own counters leave us. */
-  readonly caps = new Caps();
+  caps = new Caps();
   ledger: Ledger;
   lastStartAt = Number.NEGATIVE_INFINITY;
   /** Starts since the gate was made. */
@@ -39,7 +40,9 @@ export class Gate {
   revision = 0;
   #ledgerUntil = Number.NEGATIVE_INFINITY;
   /** For one window after a change of policy the larger quota of the two still binds the ledger. */
-  #olderLimits: readonly (readonly { limit: number; until: number }[])[];
+  #olderLimits: readonly (readonly OlderLimit[])[];
+  /** Quotas that were taken out of the policy not long ago. */
+  #asleep: readonly Known[] = [];
 
   constructor(plan: DownstreamPlan, now: number) {
     this.plan = plan;
@@ -197,46 +200,39 @@ export class Gate {
   /** The gate under a new plan: levels, holds and history are kept; quotas are matched by unit and window. */
   replan(plan: DownstreamPlan, now: number): void {
     this.revision++;
-    const lane = this.time.at(now);
-    const from = plan.quotas.map((quota) =>
-      this.plan.quotas.findIndex((old) => old.unit === quota.unit && old.windowMs === quota.windowMs),
-    );
-    const older = this.#olderLimits;
-    this.#olderLimits = plan.quotas.map((quota, i) => {
-      const old = this.plan.quotas[from[i]!];
-      const before = older[from[i]!];
-      if (old === undefined || before === undefined) return [];
-      return [...before.filter(({ until }) => until > now), { limit: old.share, until: now + quota.windowMs }];
-    });
-    // A quota that is new is held to what started before it, as far as that is known.
-    const inherited = plan.quotas.map((quota, i): Inherited => {
-      const same = from[i]! >= 0 ? from[i]! : this.plan.quotas.findIndex((old) => old.unit === quota.unit);
-      return same >= 0 ? same : quota.unit === REQUESTS ? 'starts' : 'nothing';
-    });
-    this.ledger = this.ledger.replanned(
-      plan.quotas.map((quota) => quota.windowMs),
-      inherited,
-    );
-    this.buckets = plan.quotas.map((quota, i) => {
-      const old = this.buckets[from[i]!];
-      return old === undefined ? new Bucket(quota, lane) : old.replanned(quota, lane);
-    });
+    const known = [...this.#awake(), ...this.#asleep];
+    const instant = { now, lane: this.time.at(now), clockAt: (lane: number) => this.time.clockAt(lane) };
+    const { awake, asleep, ledger } = replanQuotas(plan.quotas, known, this.ledger, instant);
+    this.ledger = ledger;
+    this.buckets = awake.map(({ bucket }) => bucket);
+    this.#olderLimits = awake.map(({ older }) => older);
+    this.#asleep = asleep;
     const longest = Math.max(0, ...plan.quotas.map((quota) => quota.windowMs));
     this.#ledgerUntil = Math.max(this.#ledgerUntil, now + longest);
     this.caps.reindex((index) => {
       if (index === EACH_START) return index;
-      const kept = from.indexOf(index);
+      const { unit, windowMs } = this.plan.quotas[index]!;
+      const kept = plan.quotas.findIndex((quota) => quota.unit === unit && quota.windowMs === windowMs);
       if (kept >= 0) return kept;
       // The server's word outlives the quota that it was matched with.
-      const { unit, windowMs } = this.plan.quotas[index]!;
       return countsFor(plan.quotas, { unit, windowMs, remaining: 1 });
     });
     this.plan = plan;
   }
 
+  /** Until when it knows something of quotas that are not in the policy any more. */
+  get remembersUntil(): number {
+    const clockAt = (lane: number): number => this.time.clockAt(lane);
+    return Math.max(Number.NEGATIVE_INFINITY, ...this.#asleep.map((one) => mattersUntil(one, clockAt)));
+  }
+
   /** After a refund and after a change of policy levels alone do not keep the window rule: history counts too. */
   isLedgerInForce(now: number): boolean {
     return now < this.#ledgerUntil;
+  }
+
+  #awake(): Known[] {
+    return this.buckets.map((bucket, i) => ({ quota: bucket.plan, bucket, older: this.#olderLimits[i]! }));
   }
 
   /** Milliseconds that must lie between a start now and the one before it. */

@@ -97,6 +97,16 @@ export class IncidentRow {
     if (this.#effects(`success ${this.originOf(start)}`, now).includes('clear')) this.inARow = 0;
   }
 
+  /** Goes on with another's row; `epoch`: the count of incidents from which on calls have started after its last. */
+  takeOver(from: IncidentRow, epoch: number): void {
+    this.inARow = from.inARow;
+    this.heldUntil = from.heldUntil;
+    this.#epoch = epoch;
+    this.#beganAt = from.#beganAt;
+    this.#freeFrom = from.#freeFrom;
+    this.#share = from.#share;
+  }
+
   /** All that the server asked for has been dropped. */
   resumed(now: number): void {
     if (!this.#effects('resume all', now).includes('release')) return;

@@ -33,6 +33,14 @@ export class LaneTime {
     this.#factor = factor;
   }
 
+  /** Goes on as another lane's time does. */
+  follow(other: LaneTime): void {
+    this.#lag = other.#lag;
+    this.#from = other.#from;
+    this.#to = other.#to;
+    this.#factor = other.#factor;
+  }
+
   get warmFrom(): number {
     return this.#from;
   }

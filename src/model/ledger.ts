@@ -34,8 +34,12 @@ export class Ledger {
   #tail = 0;
   #head = 0;
   #hasPairs = false;
+  /** What a start counts for in the columns that it has no costs for. */
+  readonly #fills: readonly number[];
 
-  constructor(windowsMs: readonly number[], capacity = 64) {
+  /** `fills`: for the last columns, what every start counts for there. */
+  constructor(windowsMs: readonly number[], capacity = 64, fills: readonly number[] = []) {
+    this.#fills = fills;
     this.#stride = COSTS + windowsMs.length;
     this.#cursors = windowsMs.map((windowMs) => ({ windowMs, tail: 0, head: 0, sum: 0 }));
     this.#rows = new Float64Array(capacity * this.#stride);
@@ -49,6 +53,8 @@ export class Ledger {
     rows[row] = at;
     rows[row + COUNT] = 1;
     for (let i = 0; i < costs.length; i++) rows[row + COSTS + i] = costs[i]!;
+    const fills = this.#fills;
+    for (let i = 0; i < fills.length; i++) rows[row + this.#stride - fills.length + i] = fills[i]!;
   }
 
   /** What bucket `index` took in the last window. */
@@ -152,17 +158,29 @@ export class Ledger {
     return most;
   }
 
+  /** What a column holds of the starts after an instant, oldest first; nothing of those that took none. */
+  replay(from: Exclude<Inherited, 'nothing'>, since: number, each: (at: number, cost: number) => void): void {
+    const column = from === 'starts' ? COUNT : COSTS + from;
+    for (let i = this.#tail; i < this.#head; i++) {
+      const row = this.#row(i);
+      const cost = this.#rows[row + column]!;
+      if (cost > 0 && this.#rows[row]! > since) each(this.#rows[row]!, cost);
+    }
+  }
+
   /** The same history for other buckets; `from[i]` is the old bucket whose costs bucket i takes over. */
-  replanned(windowsMs: readonly number[], from: readonly Inherited[]): Ledger {
-    const next = new Ledger(windowsMs, this.#mask + 1);
+  replanned(windowsMs: readonly number[], from: readonly Inherited[], fills: readonly number[] = []): Ledger {
+    const next = new Ledger(windowsMs, this.#mask + 1, fills);
     const columns = from.map((one) => (one === 'starts' ? COUNT : one === 'nothing' ? -1 : COSTS + one));
     for (let i = this.#tail; i < this.#head; i++) {
       const old = this.#row(i);
-      next.push(
-        this.#rows[old]!,
-        columns.map((column) => (column < 0 ? 0 : this.#rows[old + column]!)),
-      );
-      next.#rows[next.#row(next.#head - 1) + COUNT] = this.#rows[old + COUNT]!;
+      const row = next.#row(next.#head++);
+      next.#rows[row] = this.#rows[old]!;
+      next.#rows[row + COUNT] = this.#rows[old + COUNT]!;
+      for (let j = 0; j < columns.length; j++) {
+        const column = columns[j]!;
+        next.#rows[row + COSTS + j] = column < 0 ? 0 : this.#rows[old + column]!;
+      }
     }
     next.#hasPairs = this.#hasPairs;
     return next;

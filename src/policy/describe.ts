@@ -1,6 +1,8 @@
+import { systemClock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
 import type { DownstreamPlan, PolicyPlan, QuotaPlan } from '../base/plan.ts';
-import { REQUESTS } from '../base/words.ts';
+import { type Mode, REQUESTS } from '../base/words.ts';
+import { muteText } from './mute.ts';
 import { largestBurst, worstWindow } from './sizing.ts';
 
 /** A downstream as a person reads it. */
@@ -11,17 +13,39 @@ export interface Description {
   readonly warnings: readonly string[];
 }
 
-/** What a policy means, downstream by downstream, and what about it is likely to hurt. */
-export function describePolicy(plan: PolicyPlan): Description[] {
-  return Array.from(plan.downstreams.values(), describeDownstream);
+/** What is known beside the plan. */
+export interface DescribeOptions {
+  /** Epoch milliseconds; default: now. */
+  readonly now?: number;
+  /** Where the mode of each downstream comes from. */
+  readonly modeOrigins?: ReadonlyMap<string, string>;
 }
 
+/** What a policy means, downstream by downstream, and what about it is likely to hurt. */
+export function describePolicy(plan: PolicyPlan, options: DescribeOptions = {}): Description[] {
+  return Array.from(plan.downstreams.values(), (each) => describeDownstream(each, options));
+}
+
+const MODE_SENTENCES: Readonly<Record<Mode, readonly string[]>> = {
+  enforce: [],
+  observe: [
+    'only observed: every call starts at once, and what the limits below would have done is reported as would-start and would-refuse',
+  ],
+  off: ['switched off: every call starts at once, the limits below are not in force, and only a 429 is reported'],
+};
+
 /** One downstream in a plain sentence, with its warnings. */
-export function describeDownstream(plan: DownstreamPlan): Description {
-  const parts = plan.unlimited
-    ? ['unlimited: every call starts at once and is only measured']
-    : [...quotaParts(plan), ...limitParts(plan), waitPart(plan)];
-  return { name: plan.name, sentence: `${plan.name}: ${parts.join('; ')}`, warnings: warningsOf(plan) };
+export function describeDownstream(plan: DownstreamPlan, options: DescribeOptions = {}): Description {
+  const { now = systemClock.wallNow(), modeOrigins } = options;
+  const origin = modeOrigins?.get(plan.name);
+  const from = origin === undefined ? '' : ` (set by ${origin})`;
+  const parts = MODE_SENTENCES[plan.mode ?? 'enforce'].map((sentence) => `${sentence}${from}`);
+  if (plan.unlimited) parts.push('unlimited: every call starts at once and is only measured');
+  else parts.push(...quotaParts(plan), ...limitParts(plan), waitPart(plan));
+  const { mute } = plan;
+  if (mute !== undefined && mute.until > now) parts.push(`muted until ${muteText(mute.until)} (${mute.reason})`);
+  const sentence = `${plan.name}: ${parts.join('; ')}`;
+  return { name: plan.name, sentence, warnings: [...warningsOf(plan), ...muteWarning(plan, now)] };
 }
 
 function quotaParts(plan: DownstreamPlan): string[] {
@@ -79,6 +103,11 @@ function warningsOf(plan: DownstreamPlan): string[] {
     ...costWarning(quota, plan.defaultCost[quota.unit] ?? 0),
     ...slowWarning(quota, plan.defaultCost[quota.unit] ?? 1),
   ]);
+}
+
+function muteWarning({ mute }: DownstreamPlan, now: number): string[] {
+  if (mute === undefined || mute.until > now) return [];
+  return [`its mute ended at ${muteText(mute.until)}, so that sinks hear of it again; remove mute, or renew it`];
 }
 
 function leftOverWarning(quota: QuotaPlan): string[] {

@@ -22,13 +22,21 @@ export function diffDownstream(
 ): PolicyChange[] {
   if (from === undefined && to === undefined) return [];
   if (from === undefined || to === undefined) return [{ downstream, path: '', from, to }];
-  const { quotas: quotasBefore, name: _before, ...optionsBefore } = from;
-  const { quotas: quotasAfter, name: _after, ...optionsAfter } = to;
+  const { quotas: quotasBefore, name: _before, ...optionsBefore } = { mode: 'enforce', ...from };
+  const { quotas: quotasAfter, name: _after, ...optionsAfter } = { mode: 'enforce', ...to };
   const pairs = [
     ...diffQuotas(quotasBefore, quotasAfter),
     ...diffValues('', optionsBefore as Options, optionsAfter as Options),
   ];
   return pairs.map((pair) => ({ downstream, ...pair }));
+}
+
+/** Where alerts are sent: named, not shown, since options may hold addresses. */
+export function diffSinks(before: PolicyPlan['alerts'], after: PolicyPlan['alerts']): PolicyChange[] {
+  if (canonicalText(before) === canonicalText(after)) return [];
+  const from = before?.map(({ name }) => name);
+  const to = after?.map(({ name }) => name);
+  return [{ downstream: '', path: 'alerts', from, to, note: 'alerts go where they went until the next start' }];
 }
 
 type Options = Readonly<Record<string, unknown>>;

@@ -3,6 +3,7 @@ import { nearest } from '../base/nearest.ts';
 import type { CooldownPlan, DownstreamPlan, QuotaPlan, WarmPlan } from '../base/plan.ts';
 import { type Duration, REQUESTS } from '../base/words.ts';
 import { complain, type Draft, isOwn, type OptionName } from './draft.ts';
+import { planMute } from './mute.ts';
 import { durationText } from './quota.ts';
 import { declaredUnits, planQuotas } from './quotas.ts';
 import { DEFAULTS } from './values.ts';
@@ -10,8 +11,8 @@ import { DEFAULTS } from './values.ts';
 /** Limits that an `unlimited` downstream cannot have. */
 const LIMITS: readonly OptionName[] = ['quota', 'burst', 'maxConcurrent', 'minInterval', 'maxQueueDepth', 'maxWait'];
 
-/** The plan of one downstream. What breaks a rule is noted in the draft; the plan is then not to be used. */
-export function planDownstream(draft: Draft): DownstreamPlan {
+/** The plan of one downstream; `now` (epoch milliseconds) bounds its mute. What breaks a rule is noted in the draft; the plan is then not to be used. */
+export function planDownstream(draft: Draft, now: number): DownstreamPlan {
   const { options } = draft;
   const workers = options.workers ?? DEFAULTS.workers;
   const utilization = options.utilization ?? DEFAULTS.utilization;
@@ -21,6 +22,7 @@ export function planDownstream(draft: Draft): DownstreamPlan {
   const cooldown = planCooldown(draft);
   return {
     name: draft.name,
+    ...(options.mode === undefined || options.mode === 'enforce' ? {} : { mode: options.mode }),
     quotas,
     utilization,
     ...(unlimited ? {} : planLimits(draft, workers)),
@@ -45,6 +47,7 @@ export function planDownstream(draft: Draft): DownstreamPlan {
     ...copied(options, 'source'),
     ...copied(options, 'runbook'),
     ...copied(options, 'classify'),
+    ...planMute(draft, now),
   };
 }
 

@@ -1,10 +1,11 @@
 import type { PolicyProblem } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
+import { MODES, type Mode } from '../base/words.ts';
 import { noteOf } from './fields.ts';
 import { optionPart, PREFIX, variablePart } from './names.ts';
 import { foundText, isObject, type Path, pathText, withKey } from './paths.ts';
 import { readQuota } from './quota.ts';
-import { downstreamSchema } from './schema.ts';
+import { downstreamSchema, MODE_WORDS } from './schema.ts';
 import { keysOf, schemaAt } from './shape.ts';
 
 /** Variables by name, as `process.env` holds them. */
@@ -27,10 +28,12 @@ interface Target {
 export function applyEnvironment(policy: unknown, env: Environment | undefined): Overridden {
   const problems: PolicyProblem[] = [];
   const sources = new Map<string, string>();
-  const variables = Object.entries(env ?? {}).filter(([name, value]) => value !== undefined && isOurs(name));
-  if (variables.length === 0 || !isObject(policy)) return { policy, problems, sources };
+  const variables = Object.entries(env ?? {}).filter(([name, value]) => value !== undefined && name.startsWith(PREFIX));
+  const mode = readMode(env);
+  if (typeof mode === 'object') problems.push(mode);
+  if ((variables.length === 0 && mode === undefined) || !isObject(policy)) return { policy, problems, sources };
   const owners = ownersOf(policy);
-  let changed: unknown = policy;
+  let changed: unknown = typeof mode === 'string' ? withMode(policy, mode, sources) : policy;
   for (const [variable, value] of variables.sort(([a], [b]) => (a < b ? -1 : 1))) {
     const read = readVariable(variable, value ?? '', owners);
     if ('message' in read) problems.push({ path: variable, ...read });
@@ -42,10 +45,38 @@ export function applyEnvironment(policy: unknown, env: Environment | undefined):
   return { policy: changed, problems, sources };
 }
 
-const MODE = 'PENSTOCK_MODE';
+/** The mode of all downstreams, whatever the policy says of each. */
+export const MODE_VARIABLE = 'PENSTOCK_MODE';
 
-function isOurs(name: string): boolean {
-  return name.startsWith(PREFIX) || name === MODE;
+/** What `PENSTOCK_MODE` says; undefined where it is not set, or says what is no mode. */
+export function modeOfAll(env: Environment | undefined): Mode | undefined {
+  const mode = readMode(env);
+  return typeof mode === 'string' ? mode : undefined;
+}
+
+function readMode(env: Environment | undefined): Mode | PolicyProblem | undefined {
+  const text = env?.[MODE_VARIABLE];
+  // Set to nothing is how many a shell and manifest unsets a variable.
+  if (text === undefined || text.trim() === '') return undefined;
+  const mode = MODES.find((each) => each === text.trim());
+  if (mode !== undefined) return mode;
+  const near = nearest(text.trim(), MODES);
+  return {
+    path: MODE_VARIABLE,
+    message: `expected ${MODE_WORDS}; found ${foundText(text)}${near === undefined ? '' : `; did you mean ${near}?`}`,
+    found: text,
+    expected: MODE_WORDS,
+    ...(near === undefined ? {} : { nearest: near }),
+  };
+}
+
+/** The operator's word stands in the place of every mode that the policy gives. */
+function withMode(policy: Readonly<Record<string, unknown>>, mode: Mode, sources: Map<string, string>): unknown {
+  const { downstreams } = policy;
+  const names = isObject(downstreams) ? Object.keys(downstreams).filter((name) => isObject(downstreams[name])) : [];
+  const paths: Path[] = [['mode'], ...names.map((name) => ['downstreams', name, 'mode'])];
+  for (const path of paths) sources.set(pathText(path), MODE_VARIABLE);
+  return paths.reduce<unknown>((changed, path) => setAt(changed, path, mode), policy);
 }
 
 /** The sections that variables may mean: `DEFAULTS`, and each downstream that is an object. */
@@ -64,9 +95,6 @@ function ownersOf(policy: Readonly<Record<string, unknown>>): Owners {
 type Unread = Omit<PolicyProblem, 'path'>;
 
 function readVariable(variable: string, text: string, owners: Owners): Target | Unread {
-  if (variable === MODE) {
-    return text === 'enforce' ? { path: ['mode'], value: text } : notBuilt(text);
-  }
   const rest = variable.slice(PREFIX.length);
   // The longest name first: a name may itself hold `__`.
   for (let at = rest.lastIndexOf('__'); at > 0; at = rest.lastIndexOf('__', at - 1)) {
@@ -77,6 +105,13 @@ function readVariable(variable: string, text: string, owners: Owners): Target | 
     return inside as Unread;
   }
   const head = rest.split('__')[0] ?? '';
+  // What was found is not told: it may be a secret.
+  if (head === 'ALERTS') {
+    return {
+      message:
+        'alerts cannot be set from the environment; name a variable for each secret in the policy (webhookFrom: SLACK_WEBHOOK_URL) and set that, or use another policy file',
+    };
+  }
   const near = nearest(head, owners.keys());
   return {
     message: `no downstream is called ${head} in the environment; ${
@@ -164,10 +199,6 @@ function readings(text: string): (string | number | boolean)[] {
 
 function accepts(schema: object, value: unknown): boolean {
   return (schema as { safeParse: (value: unknown) => { success: boolean } }).safeParse(value).success;
-}
-
-function notBuilt(mode: string): Unread {
-  return { message: `mode ${mode} is not built yet; only enforce is`, found: mode, expected: 'enforce' };
 }
 
 /** A copy with the value at a path; what lies on the way and is no object is replaced by one. */

@@ -8,8 +8,6 @@ export interface Note {
   readonly meaning: string;
   /** As the options table shows it. */
   readonly default?: string;
-  /** Values that are planned and not built yet. */
-  readonly later?: readonly string[];
 }
 
 const notes = z.registry<Note>();

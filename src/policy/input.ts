@@ -1,4 +1,5 @@
-import type { Cost, Duration, Priority } from '../base/words.ts';
+import type { Cost, Duration, Mode, Priority } from '../base/words.ts';
+import type { AlertSinkInput } from './alerts-input.ts';
 
 /**
  * A quota as the downstream declares it: `"60/minute"`, `"1/3s"`, `"200000 tokens/minute"`, or in parts
@@ -74,7 +75,8 @@ export interface DownstreamPolicyInput {
   readonly maxHold?: Duration | undefined;
   /** Repeating a call that may have run is safe. Default false. */
   readonly idempotent?: boolean | undefined;
-  readonly mode?: 'enforce' | undefined;
+  /** What Penstock does with the calls of this downstream. Default `enforce`. */
+  readonly mode?: Mode | undefined;
   /** Lanes kept for `ctx.account`. Default 10000. */
   readonly maxAccounts?: number | undefined;
   /** No admission control at all; calls are still measured. Default false. */
@@ -91,6 +93,8 @@ export interface DownstreamPolicyInput {
   readonly source?: string | undefined;
   /** What to do, for alerts. */
   readonly runbook?: string | undefined;
+  /** No sink hears of this downstream until then, at most 90 days ahead: a day (to its end, UTC) or an instant with its zone. */
+  readonly mute?: { readonly until: string; readonly reason: string } | undefined;
   /** A classifier that `createDispatcher` is given, by name. */
   readonly classify?: string | undefined;
 }
@@ -100,7 +104,10 @@ export interface PolicyInput {
   /** Options of every downstream that does not set its own. */
   readonly defaults?: DownstreamPolicyInput | undefined;
   readonly downstreams: { readonly [name: string]: DownstreamPolicyInput };
-  readonly mode?: 'enforce' | undefined;
+  /** Where incidents are delivered. Omitted: stderr; an empty list is silence. */
+  readonly alerts?: readonly AlertSinkInput[] | undefined;
+  /** The mode of every downstream that has none of its own or from `defaults`. Default `enforce`. */
+  readonly mode?: Mode | undefined;
   /** For editors. */
   readonly $schema?: string | undefined;
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { alertsSchema } from './alerts-schema.ts';
 import {
   duration,
   durationOrZero,
@@ -8,6 +9,7 @@ import {
   words,
   ZERO_DURATION_WORDS,
 } from './fields.ts';
+import { MOST_MUTE_DAYS, MUTE_FORM, MUTE_PATTERN } from './mute.ts';
 import { UNIT_PATTERN } from './quota.ts';
 import { holds } from './schema-holds.ts';
 import { limits } from './schema-limits.ts';
@@ -57,12 +59,15 @@ function costNote() {
   return { expected: 'a whole number, 1 or more', meaning: 'Permits of this unit' };
 }
 
+/** What a mode may be, to follow "expected". */
+export const MODE_WORDS = 'enforce, observe or off';
+
 function modeOption() {
-  return option(z.literal('enforce'), {
-    expected: 'enforce',
-    meaning: 'What Penstock does: `enforce` makes calls wait or refuses them',
+  return option(z.enum(['enforce', 'observe', 'off']), {
+    expected: MODE_WORDS,
+    meaning:
+      'What Penstock does: `enforce` makes calls wait or refuses them; with `observe` every call starts at once, the lane keeps its books as if it enforced and reports what it would have done; `off`: neither. `PENSTOCK_MODE` sets it for all, and `setMode` at run time',
     value: 'enforce',
-    later: ['observe', 'off'],
   }).optional();
 }
 
@@ -112,6 +117,7 @@ const identity = {
     meaning: 'What to do, for alerts',
     default: 'none',
   }).optional(),
+  mute: muteOption(),
   classify: option(words(), {
     expected: 'the name of a classifier',
     meaning:
@@ -119,6 +125,16 @@ const identity = {
     default: 'none',
   }).optional(),
 };
+
+function muteOption() {
+  const until = option(z.string().regex(MUTE_PATTERN), { expected: MUTE_FORM, meaning: 'When sinks hear of it again' });
+  const reason = option(words(), { expected: 'a text', meaning: 'Why, for whoever reads the policy' });
+  return option(z.strictObject({ until, reason }), {
+    expected: 'an object: { until, reason }',
+    meaning: `No sink hears of this downstream \`until\` then (required, at most ${MOST_MUTE_DAYS} days ahead), for a \`reason\`; metrics, events and \`onAlert\` go on`,
+    default: 'none',
+  }).optional();
+}
 
 function hostNote() {
   return { expected: 'a host name without scheme or path, such as api.example.com', meaning: 'One host' };
@@ -136,6 +152,7 @@ export const policySchema = z.strictObject({
   $schema: z.string().optional(),
   mode: modeOption(),
   defaults: downstreamSchema.optional(),
+  alerts: alertsSchema.optional(),
   downstreams: option(z.record(z.string().min(1), downstreamSchema), {
     expected: 'an object: the name of each downstream, and its options',
     meaning: 'The downstreams by name',

@@ -68,9 +68,6 @@ function isInside(issue: Issue): boolean {
 
 function leafProblem(note: Note | undefined, value: unknown, issue: Issue): Omit<PolicyProblem, 'path'> {
   const expected = note?.expected ?? issue.message;
-  if (note?.later?.includes(String(value))) {
-    return { message: `${String(value)} is not built yet; expected ${expected}`, found: value, expected };
-  }
   const hint = hintFor(note, value);
   const near = hint ?? nearestValue(issue, value);
   return {

@@ -2,11 +2,12 @@ import type { Counter, Histogram, Meter } from '@opentelemetry/api';
 import type { CallEvent } from '../base/events.ts';
 import type { Snapshot } from '../base/snapshot.ts';
 import { ATTRIBUTE, METRICS, type MetricSpec, OTHER } from './names.ts';
-import { type Admission, DownstreamSeries, Tally } from './series.ts';
+import { type Admission, DownstreamSeries, Tally, type WouldBe } from './series.ts';
 
 /** What calls leave behind: two histograms told at once, counters told when they are collected. */
 export class CallMetrics {
   readonly #wait: Histogram;
+  readonly #wouldWait: Histogram;
   readonly #call: Histogram;
   readonly #admissions: Counter;
   readonly #throttled: Counter;
@@ -17,6 +18,7 @@ export class CallMetrics {
 
   constructor(meter: Meter) {
     this.#wait = histogram(meter, METRICS.wait);
+    this.#wouldWait = histogram(meter, METRICS.wouldWait);
     this.#call = histogram(meter, METRICS.call);
     this.#admissions = counter(meter, METRICS.admissions);
     this.#throttled = counter(meter, METRICS.throttled);
@@ -39,18 +41,25 @@ export class CallMetrics {
         return;
       case 'settled':
         this.#ran(event);
+        return;
+      case 'would-start':
+        this.#wouldBe('started', event);
+        return;
+      case 'would-refuse':
+        this.#of(event.downstream).countWouldRefuse(event);
+        this.#wouldBe('would_refuse', event);
     }
   }
 
   /** Tells the counters; forgets downstreams that the snapshot no longer has. */
   tell(snapshot: Snapshot): void {
     const gone = new Set(this.#series.keys());
-    for (const { downstream, totals } of snapshot.downstreams) {
+    for (const { downstream, totals, mode } of snapshot.downstreams) {
       gone.delete(downstream);
       const series = this.#of(downstream);
       series.throttled.count = totals.throttled;
       series.throttled.tell(this.#throttled);
-      series.tell(this.#admissions);
+      series.tell(this.#admissions, mode);
     }
     for (const name of gone) {
       this.#series.get(name)?.tell(this.#admissions);
@@ -73,6 +82,10 @@ export class CallMetrics {
     const series = this.#for(event);
     series.count(admission, event);
     this.#wait.record(event.waitedMs, series.wait[admission][event.priority]);
+  }
+
+  #wouldBe(outcome: WouldBe, event: CallEvent): void {
+    this.#wouldWait.record(event.waitedMs, this.#of(event.downstream).wouldWait[outcome][event.priority]);
   }
 
   #ran(event: CallEvent): void {

@@ -25,6 +25,7 @@ export class CallerIds {
   }
 
   of(event: CallEvent): TraceIds | undefined {
+    if (event.type === 'would-start' || event.type === 'would-refuse') return this.#running.get(event.callId);
     const kept = this.#ended?.event === event ? this.#ended.ids : undefined;
     if (kept === undefined && isFromElsewhere(event)) return undefined;
     const ids = kept ?? idsIn(context.active());

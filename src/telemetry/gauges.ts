@@ -1,9 +1,10 @@
 import type { Attributes, BatchObservableResult, Meter, ObservableGauge } from '@opentelemetry/api';
 import type { DownstreamSnapshot, Snapshot } from '../base/snapshot.ts';
-import { type HoldCause, PRIORITIES } from '../base/words.ts';
+import { type HoldCause, type Mode, PRIORITIES } from '../base/words.ts';
 import { ATTRIBUTE, METRICS } from './names.ts';
 
 const HOLD_CAUSES: readonly HoldCause[] = ['retry-after', 'quota-reset', 'cooldown', 'operator'];
+const MODES: readonly Mode[] = ['enforce', 'observe', 'off'];
 
 type GaugeKey = {
   [Key in keyof typeof METRICS]: (typeof METRICS)[Key]['kind'] extends 'gauge' ? Key : never;
@@ -35,13 +36,14 @@ export class Gauges {
   }
 
   /**
-   * Observes every lane. What was there last time and is not now (a downstream unregistered, a quota
-   * changed; without a snapshot everything) is observed once more as 0: an SDK that exports cumulative
+   * Observes every lane. What was there last time and is not now (a downstream unregistered, a quota or
+   * the whole policy changed; without a snapshot everything) is observed once more as 0: an SDK that exports cumulative
    * values repeats the last one it saw for ever.
    */
   observe(result: BatchObservableResult, snapshot?: Snapshot): void {
     this.#round += 1;
     for (const lane of snapshot?.downstreams ?? []) this.#lane(result, lane);
+    if (snapshot !== undefined) this.#see(result, 'policy', 1, { [ATTRIBUTE.hash]: snapshot.policyHash });
     for (const [key, line] of this.#lines) {
       if (line.round === this.#round) continue;
       result.observe(line.gauge, 0, line.attributes);
@@ -50,8 +52,9 @@ export class Gauges {
   }
 
   #lane(result: BatchObservableResult, lane: DownstreamSnapshot): void {
+    const own: Attributes = { [ATTRIBUTE.downstream]: lane.downstream };
     const see = (key: GaugeKey, value: number, attribute?: string, of?: string): void =>
-      this.#see(result, key, value, lane.downstream, attribute, of);
+      this.#see(result, key, value, attribute === undefined ? own : { ...own, [attribute]: of });
     for (const priority of PRIORITIES) {
       const waiting = lane.classes[priority];
       see('queueLength', waiting.length, ATTRIBUTE.priority, priority);
@@ -69,23 +72,16 @@ export class Gauges {
       const hold = lane.holds.find((held) => held.cause === cause);
       see('hold', hold?.leftMs ?? 0, ATTRIBUTE.cause, cause);
     }
+    see('paused', lane.isPaused ? 1 : 0);
+    for (const mode of MODES) see('mode', mode === lane.mode ? 1 : 0, ATTRIBUTE.mode, mode);
   }
 
-  #see(
-    result: BatchObservableResult,
-    gaugeKey: GaugeKey,
-    value: number,
-    downstream: string,
-    attribute?: string,
-    of?: string,
-  ): void {
-    const key = JSON.stringify([gaugeKey, downstream, of]);
+  #see(result: BatchObservableResult, gaugeKey: GaugeKey, value: number, attributes: Attributes): void {
+    const key = JSON.stringify([gaugeKey, ...Object.values(attributes)]);
     let line = this.#lines.get(key);
     if (line === undefined) {
       const gauge = this.#gauges.get(gaugeKey);
       if (gauge === undefined) return;
-      const attributes: Attributes = { [ATTRIBUTE.downstream]: downstream };
-      if (attribute !== undefined && of !== undefined) attributes[attribute] = of;
       this.#lines.set(key, (line = { gauge, attributes, round: 0 }));
     }
     line.round = this.#round;

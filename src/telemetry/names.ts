@@ -176,10 +176,18 @@ export const WAIT_SPAN = 'downstream.wait';
 /** Attribute keys of the span. */
 export const SPAN_ATTRIBUTE = {
   downstream: 'downstream',
+  peer: 'service.peer.name',
   waitMs: 'downstream.wait_ms',
   outcome: 'downstream.outcome',
   limitedBy: 'downstream.limited_by',
   position: 'downstream.queue.position',
   tool: 'gen_ai.tool.name',
   errorType: 'error.type',
+  /** Of a span that stands for many calls: how many, the shortest of their waits, and the sum of them. */
+  groupCount: 'downstream.group.count',
+  groupLeast: 'downstream.group.wait_ms_min',
+  groupSum: 'downstream.group.wait_ms_sum',
+  /** Of the last span of a crowd that was too large: what has no span. */
+  leftOutTraces: 'downstream.left_out.traces',
+  leftOutCalls: 'downstream.left_out.calls',
 } as const;

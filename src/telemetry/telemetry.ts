@@ -5,12 +5,13 @@ import type { CallEvent, DispatcherEvent } from '../base/events.ts';
 import type { Snapshot } from '../base/snapshot.ts';
 import type { Duration } from '../base/words.ts';
 import { CallerIds } from './caller-ids.ts';
+import type { Timers } from './crowd.ts';
 import { Meters } from './meters.ts';
 import { realTracer, registeredTracerProvider } from './providers.ts';
 import { idsIn, type SpanRule, WaitSpans } from './wait-spans.ts';
 
 /** What telemetry asks of its dispatcher. */
-export interface TelemetryHost {
+export interface TelemetryHost extends Timers {
   /** Epoch milliseconds. */
   readonly wallNow: () => number;
   /** Read at most once per collection, never during a call. */
@@ -25,7 +26,7 @@ export interface TelemetryOptions {
   readonly meterProvider?: MeterProvider | undefined;
   /**
    * Which calls get a `downstream.wait` span: those that wait (default), every call, or those that wait
-   * longer than a duration. Refused calls always get one.
+   * longer than a duration. Refused calls always get one; a crowd that is refused in one turn, one per trace.
    */
   readonly waitSpans?: 'waiting' | 'always' | { readonly longerThan: Duration } | undefined;
 }
@@ -74,7 +75,7 @@ class Tap {
     this.#tracerProvider = tracerProvider;
     this.#tracesAll = rule.always;
     this.#meters = new Meters(host, meterProvider);
-    this.#spans = new WaitSpans(rule);
+    this.#spans = new WaitSpans(rule, host);
   }
 
   isMeasuring(): boolean {
@@ -114,17 +115,20 @@ class Tap {
   }
 
   #span(event: CallEvent): TraceIds | undefined {
-    if (event.type === 'settled' || !this.isTracing()) return undefined;
-    if (event.type === 'queued') {
-      this.#spans.begin(event);
-      return undefined;
-    }
-    return event.type === 'aborted' && event.started === true ? undefined : this.#spans.end(event);
+    if (!isOfWait(event) || !this.isTracing()) return undefined;
+    if (event.type !== 'queued') return this.#spans.end(event);
+    this.#spans.begin(event);
+    return undefined;
   }
 }
 
 function isCallEvent(event: DispatcherEvent): event is CallEvent {
   return 'callId' in event;
+}
+
+/** Begins or ends a real wait. */
+function isOfWait({ type, started }: CallEvent): boolean {
+  return type === 'queued' || type === 'started' || type === 'refused' || (type === 'aborted' && started !== true);
 }
 
 function spanRule(waitSpans: TelemetryOptions['waitSpans'] = 'waiting'): SpanRule {

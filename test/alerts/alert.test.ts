@@ -155,6 +155,33 @@ describe('the explanation has three parts', () => {
     expect(toDo).toMatch(/^To do: find out why these calls do not end/);
   });
 
+  test('where nothing is enforced it says what was not done, and claims nothing that only enforcing could show', () => {
+    const windows = [{ windowMs: 60_000, starts: 75, declared: 60, sized: 48 }];
+    const observed = { windows, processUpMs: 7_200_000 };
+    const [done, , toDo] = paragraphs({ mode: 'observe', observed });
+    expect(done).toBe(
+      'Penstock holds nothing back: carrier has mode observe, and its calls start as before. Enforced, it would have been held back until 00:00:30 UTC (for 30 s).',
+    );
+    expect(toDo).toBe(
+      'This says nothing against the declared quota: 75 calls were started in 60 s, and it allows 60. With `mode: enforce` Penstock would have started 48 of them. To do: set it for carrier, or have the calls that come at once made fewer.',
+    );
+    const within = paragraphs({
+      mode: 'observe',
+      observed: { ...observed, windows: [{ windowMs: 60_000, starts: 55, declared: 60, sized: 48 }] },
+    });
+    expect(within[2]).toContain('Whether the declared quota is wrong shows once `mode: enforce` is set');
+    const few = paragraphs({
+      mode: 'observe',
+      action: pause,
+      observed: { ...observed, windows: [{ windowMs: 60_000, starts: 20, declared: 60, sized: 48 }] },
+    });
+    expect(few[0]).toContain('Enforced, it would have been paused until');
+    expect(few[2]).toMatch(/^Our starts were within what is declared/);
+    expect(few[2]).not.toContain('resume(');
+    const off = paragraphs({ mode: 'off', action: { kind: 'none' } });
+    expect(off[0]).toBe('Penstock holds nothing back: carrier has mode off, and its calls start as before.');
+  });
+
   test.each([
     'QuotaModelWrong',
     'QuotaExhausted',

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 function outboxOf(...sinks: PacedSink[]): Outbox {
-  return createOutbox({ clock, sinks, emit: (event) => void events.push(event) });
+  return createOutbox({ clock, sinks, emit: (event) => void events.push(event), random: () => 0 });
 }
 
 function sinkOf(deliver: PacedSink['deliver'], name = 'memory'): PacedSink {
@@ -151,7 +151,7 @@ describe('a sink that fails', () => {
     const detail = `pager: ${kind}; its alerts wait and are tried again`;
     expect(events).toEqual([{ at: NOW, downstream: 'carrier', type: 'sink-failed', detail }]);
     expect(outbox.pending()).toBe(2);
-    expect([clock.pendingTimers, clock.idleTimers]).toEqual([0, 2]);
+    expect([clock.pendingTimers, clock.idleTimers]).toEqual([0, 1]);
 
     deliver.mockImplementation(() => undefined);
     await clock.advance(1_000);
@@ -160,17 +160,17 @@ describe('a sink that fails', () => {
     expect(clock.idleTimers).toBe(0);
   });
 
-  test('is tried after 1 s, 2 s, 4 s and so on, at most five minutes apart, for as long as it takes', async () => {
+  test('is tried after 1 s, 2 s, 4 s and so on, at most a minute apart, for as long as it takes', async () => {
     const deliver = vi.fn(() => {
       throw new Error('no');
     });
     const outbox = outboxOf(sinkOf(deliver));
     outbox.send(alertOf('carrier'));
-    for (const delay of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((s) => s * 1_000)) {
+    for (const delay of [1, 2, 4, 8, 16, 32, 60, 60].map((s) => s * 1_000)) {
       await eventually(() => expect(clock.nextTimerInMs).toBe(delay));
       await clock.advance(delay);
     }
-    await eventually(() => expect(deliver).toHaveBeenCalledTimes(12));
+    await eventually(() => expect(deliver).toHaveBeenCalledTimes(9));
     expect(events).toHaveLength(1);
     expect(outbox.pending()).toBe(1);
   });

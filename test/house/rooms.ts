@@ -12,18 +12,30 @@ const LOWER: Readonly<Record<string, Room>> = {
   model: { rooms: ['base'] },
   store: { rooms: ['base', 'model'] },
   dispatch: { rooms: ['base', 'model'] },
-  policy: { rooms: ['base'], packages: ['zod', 'yaml', 'fastest-levenshtein'] },
+  policy: { rooms: ['base'], packages: ['zod', 'yaml', 'chokidar', 'fastest-levenshtein'] },
   feedback: { rooms: ['base'], packages: ['structured-headers'] },
   explain: { rooms: ['base', 'feedback'] },
-  telemetry: { rooms: ['base', 'version'], packages: ['@opentelemetry/api'] },
-  alerts: { rooms: ['base', 'version'], packages: ['bottleneck'] },
+  telemetry: { rooms: ['base', 'version'], packages: ['@opentelemetry/api', '@opentelemetry/sdk-node'] },
+  alerts: { rooms: ['base', 'version'], packages: ['bottleneck', '@opentelemetry/api'] },
   adapters: { rooms: ['base'] },
   simulate: { rooms: ['base'] },
   status: { rooms: ['base'] },
 };
 
 /** The composition root: the one place where the lower rooms meet. */
-const ROOT_FILES = ['contract', 'arguments', 'origin', 'judges', 'composition', 'closing', 'dispatcher'];
+const ROOT_FILES = [
+  'contract',
+  'arguments',
+  'origin',
+  'judges',
+  'modes',
+  'registry',
+  'cancel',
+  'composition',
+  'closing',
+  'door',
+  'dispatcher',
+];
 const MEET: Room = { rooms: [...Object.keys(LOWER), ...ROOT_FILES] };
 
 /** Who may import whom. A room that has no row here is a violation. */
@@ -32,11 +44,18 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ...Object.fromEntries(ROOT_FILES.map((name) => [name, MEET])),
   index: MEET,
   testing: MEET,
-  cli: { rooms: [...MEET.rooms, 'index'] },
+  cli: { rooms: [...MEET.rooms, 'index'], packages: ['log-update', 'string-width'] },
 };
 
 /** Where the graph of imports begins. */
-export const ENTRIES = ['src/index.ts', 'src/testing.ts', 'src/cli/main.ts'];
+export const ENTRIES = [
+  'src/index.ts',
+  'src/alerts.ts',
+  'src/status.ts',
+  'src/telemetry.ts',
+  'src/testing.ts',
+  'src/cli/main.ts',
+];
 
 /** Not part of the core, which runs wherever JavaScript does: these may import `node:` modules. */
 export const MAY_IMPORT_NODE = ['src/adapters/', 'src/alerts/sinks/', 'src/cli/', 'src/status/'];
@@ -45,7 +64,12 @@ export const MAY_IMPORT_NODE = ['src/adapters/', 'src/alerts/sinks/', 'src/cli/'
  * May import `node:` modules inside a function only: the file is in the core's graph, what it
  * needs of Node is loaded when it is called.
  */
-export const MAY_LOAD_NODE = ['src/policy/load'];
+export const MAY_LOAD_NODE = [
+  'src/policy/load',
+  'src/policy/signs',
+  'src/telemetry/peers',
+  'src/telemetry/prometheus',
+];
 
 /** May touch `Date`, `performance` and timers. */
 export const MAY_TOUCH_TIME = ['src/base/clock.ts', 'src/cli/', 'src/testing/macrotask.ts'];

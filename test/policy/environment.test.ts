@@ -39,7 +39,9 @@ describe('overrides', () => {
     ['the defaults', 'carrier', { PENSTOCK__DEFAULTS__WORKERS: '4' }, { workers: 4 }],
     ['other variables are not ours', 'carrier', { PENSTOCKISH: 'x', PATH: '/bin' }, { workers: 1 }],
     ['an unset variable', 'carrier', { PENSTOCK__CARRIER__WORKERS: undefined }, { workers: 1 }],
-    ['the mode that there is', 'carrier', { PENSTOCK_MODE: 'enforce' }, { workers: 1 }],
+    ['the mode of all', 'carrier', { PENSTOCK_MODE: 'observe' }, { mode: 'observe' }],
+    ['a mode of its own', 'carrier', { PENSTOCK_MODE: 'observe', PENSTOCK__CARRIER__MODE: 'off' }, { mode: 'off' }],
+    ['a mode that is set to nothing', 'carrier', { PENSTOCK_MODE: ' ' }, { workers: 1 }],
   ])('%s', (_what, name, env, expected) => {
     expect(plan(name, env)).toMatchObject(expected);
   });
@@ -81,7 +83,11 @@ describe('overrides', () => {
       { PENSTOCK__CARRIER__QUOTA__LIMIT: '70' },
       'PENSTOCK__CARRIER__QUOTA__LIMIT: the quota is no object in the policy: override it as a whole, QUOTA=60/minute',
     ],
-    [{ PENSTOCK_MODE: 'observe' }, 'PENSTOCK_MODE: mode observe is not built yet; only enforce is'],
+    [
+      { PENSTOCK_MODE: 'observ' },
+      'PENSTOCK_MODE: expected enforce, observe or off; found the text "observ"; did you mean observe?',
+    ],
+    [{ PENSTOCK_MODE: 'true' }, 'PENSTOCK_MODE: expected enforce, observe or off; found the text "true"'],
   ])('%j is refused', (env, message) => {
     expect(problems(env)).toEqual([message]);
   });

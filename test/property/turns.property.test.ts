@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Line } from '../../src/dispatch/line.ts';
 import { plainRequest } from '../../src/dispatch/request.ts';
+import { Top } from '../../src/dispatch/top.ts';
 import { Waiter } from '../../src/dispatch/waiter.ts';
 import { Bucket } from '../../src/model/bucket.ts';
 import { Gate } from '../../src/model/gate.ts';
@@ -50,7 +51,7 @@ class Pair {
     const policy = { quota: '10/second', lowerShare } as const;
     const plan = resolvePolicy({ downstreams: { api: policy } }, { env: {} }).downstreams.get('api')!;
     this.gate = new Gate(plan, 0);
-    this.line = new Line(this.gate);
+    this.line = new Line(this.gate, new Top(plan));
     this.naive = new NaiveLine(lowerShare);
   }
 

@@ -26,6 +26,26 @@ describe('gauges', () => {
     expect(value('downstream.hold_ms', { cause: 'operator' })).toBe(0);
   });
 
+  test('say whether a lane is paused, in which mode it is, and what policy runs', async () => {
+    const { lab, state, telemetry } = measured(
+      host([lane('carrier', { isPaused: true }), lane('mail', { mode: 'observe' })]),
+    );
+    expect(await lab.points('downstream.paused')).toEqual({ 'downstream=carrier': 1, 'downstream=mail': 0 });
+    expect(await lab.points('downstream.mode')).toEqual({
+      'downstream=carrier,mode=enforce': 1,
+      'downstream=carrier,mode=observe': 0,
+      'downstream=carrier,mode=off': 0,
+      'downstream=mail,mode=enforce': 0,
+      'downstream=mail,mode=observe': 1,
+      'downstream=mail,mode=off': 0,
+    });
+    expect(await lab.points('downstream.policy')).toEqual({ 'hash=h': 1 });
+    state.hash = 'changed';
+    expect(await lab.points('downstream.policy')).toEqual({ 'hash=h': 0, 'hash=changed': 1 });
+    telemetry.close();
+    expect(await lab.points('downstream.policy')).toEqual({ 'hash=h': 0, 'hash=changed': 0 });
+  });
+
   test('a call reads no snapshot', () => {
     const { feed, state, telemetry } = measured();
     const read = state.reads;

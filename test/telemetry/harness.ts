@@ -18,6 +18,7 @@ import {
 import type { CallEvent } from '../../src/base/events.ts';
 import type { DownstreamSnapshot, Snapshot } from '../../src/base/snapshot.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 /** A real meter provider whose metrics are read back in memory. */
 export class MetricLab {
@@ -129,6 +130,8 @@ export function lane(downstream: string, fields: Partial<DownstreamSnapshot> = {
     quotas: [],
     inARow: 0,
     accounts: 0,
+    recent: { startsPerSecond: 0, refused: 0, throttled: 0 },
+    top: { windowMs: 60_000, runs: [], tools: [] },
     totals: totals(),
     ...fields,
   };
@@ -153,16 +156,20 @@ export function snapshot(downstreams: readonly DownstreamSnapshot[], dropped: Re
 
 /** A host whose snapshot can be changed and counts how often it was read. */
 export function host(lanes: readonly DownstreamSnapshot[] = [lane('carrier')]) {
+  const clock = new ManualClock();
   const state = {
+    clock,
+    setTimer: (delayMs: number, fire: () => void) => clock.setTimer(delayMs, fire),
     version: '1.2.3',
     lanes,
     dropped: {} as Record<string, number>,
+    hash: 'h',
     reads: 0,
     at: AT,
     wallNow: () => state.at,
     snapshot: () => {
       state.reads += 1;
-      return snapshot(state.lanes, state.dropped);
+      return { ...snapshot(state.lanes, state.dropped), policyHash: state.hash };
     },
   };
   return state;

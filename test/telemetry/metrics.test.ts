@@ -1,7 +1,20 @@
 import { DataPointType } from '@opentelemetry/sdk-metrics';
 import { describe, expect, test } from 'vitest';
+import { PRIORITIES } from '../../src/base/words.ts';
 import { METRICS, type MetricSpec } from '../../src/telemetry/names.ts';
 import { busy, callEvent, host, lane, measured, totals } from './harness.ts';
+
+/** Codes with which a lane refuses. */
+const REFUSALS = [
+  'DEADLINE_EXCEEDED',
+  'RATE_LIMIT_QUEUE_FULL',
+  'RATE_LIMIT_QUEUE_TIMEOUT',
+  'RATE_LIMITED',
+  'COST_EXCEEDS_QUOTA',
+  'INVALID_CALL',
+  'CANCELLED',
+  'DISPATCHER_CLOSED',
+];
 
 describe('what is exported', () => {
   test('every metric of the table has its name, unit, description, type and attribute names', async () => {
@@ -11,6 +24,7 @@ describe('what is exported', () => {
       callEvent('started', { waitedMs: 5 }),
       callEvent('settled', { outcome: 'success', callMs: 12 }),
       callEvent('refused', { callId: 2, code: 'RATE_LIMITED' }),
+      callEvent('would-refuse', { callId: 3, code: 'DEADLINE_EXCEEDED' }),
     );
     const exported = await lab.collect();
     const types = {
@@ -87,10 +101,7 @@ describe('calls', () => {
     expect(before).toEqual({
       'downstream=carrier,outcome=started': 0,
       'downstream=carrier,outcome=aborted': 0,
-      'downstream=carrier,error.type=DEADLINE_EXCEEDED,outcome=refused': 0,
-      'downstream=carrier,error.type=RATE_LIMITED,outcome=refused': 0,
-      'downstream=carrier,error.type=RATE_LIMIT_QUEUE_FULL,outcome=refused': 0,
-      'downstream=carrier,error.type=RATE_LIMIT_QUEUE_TIMEOUT,outcome=refused': 0,
+      ...Object.fromEntries(REFUSALS.map((code) => [`downstream=carrier,error.type=${code},outcome=refused`, 0])),
     });
     feed(
       callEvent('started'),
@@ -128,6 +139,34 @@ describe('calls', () => {
     });
   });
 
+  test('what a downstream that is observed would have done is counted apart from what was done', async () => {
+    const { lab, feed } = measured(host([lane('carrier', { mode: 'observe' }), lane('mail')]));
+    const before = await lab.points('downstream.admissions');
+    const would = Object.keys(before).filter((key) => key.includes('would_refuse'));
+    const foreseen = REFUSALS.slice(0, 5).map((code) => `downstream=carrier,error.type=${code},outcome=would_refuse`);
+    expect(would.sort()).toEqual(foreseen.sort());
+    expect(would.map((key) => before[key])).toEqual([0, 0, 0, 0, 0]);
+    feed(
+      callEvent('started', { callId: 1 }),
+      callEvent('would-start', { callId: 1, waitedMs: 70 }),
+      callEvent('started', { callId: 2 }),
+      callEvent('would-refuse', { callId: 2, waitedMs: 30, code: 'DEADLINE_EXCEEDED', priority: 'batch' }),
+    );
+    const admissions = await lab.points('downstream.admissions');
+    expect(admissions['downstream=carrier,outcome=started']).toBe(2);
+    expect(admissions['downstream=carrier,error.type=DEADLINE_EXCEEDED,outcome=would_refuse']).toBe(1);
+    expect(admissions['downstream=carrier,error.type=DEADLINE_EXCEEDED,outcome=refused']).toBe(0);
+    const waits = await lab.histogram('downstream.wait_ms');
+    expect(Object.entries(waits).map(([key, { count, sum }]) => [key, count, sum])).toEqual([
+      ['downstream=carrier,outcome=started,priority=normal', 2, 0],
+    ]);
+    const wouldWait = await lab.histogram('downstream.would_wait_ms');
+    expect(Object.entries(wouldWait).map(([key, { count, sum }]) => [key, count, sum])).toEqual([
+      ['downstream=carrier,outcome=started,priority=normal', 1, 70],
+      ['downstream=carrier,outcome=would_refuse,priority=batch', 1, 30],
+    ]);
+  });
+
   test('dropped alerts are counted per sink', async () => {
     const { lab, state } = measured();
     state.dropped = { slack: 0, pager: 2 };
@@ -137,7 +176,7 @@ describe('calls', () => {
   test('B107: 100,000 calls with ids of their own make no more series than downstreams, outcomes and priorities', async () => {
     const names = ['carrier', 'mail'];
     const { lab, feed } = measured(host(names.map((name) => lane(name))));
-    const priorities = ['interactive', 'normal', 'batch'] as const;
+    const priorities = PRIORITIES;
     for (let callId = 0; callId < 100_000; callId++) {
       const call = {
         callId,
@@ -153,7 +192,7 @@ describe('calls', () => {
     const exported = await lab.collect();
     expect(exported.get('downstream.wait_ms')?.dataPoints).toHaveLength(2 * 2 * 3);
     expect(exported.get('downstream.call_ms')?.dataPoints).toHaveLength(2);
-    expect(exported.get('downstream.admissions')?.dataPoints).toHaveLength(2 * 6);
+    expect(exported.get('downstream.admissions')?.dataPoints).toHaveLength(2 * (2 + REFUSALS.length));
   });
 
   test('names that no policy knows share one series', async () => {

@@ -12,9 +12,13 @@ afterAll(() => context.disable());
 
 function bench(waitSpans?: TelemetryOptions['waitSpans']) {
   const lab = new SpanLab();
-  const telemetry = createTelemetry(host(), { tracerProvider: lab.provider, waitSpans });
-  return { lab, telemetry };
+  const state = host();
+  const telemetry = createTelemetry(state, { tracerProvider: lab.provider, waitSpans });
+  return { lab, telemetry, state };
 }
+
+/** A refusal has its span at the end of its turn. */
+const turn = (): Promise<void> => Promise.resolve();
 
 const queued = (fields: Partial<CallEvent> = {}): CallEvent =>
   callEvent('queued', {
@@ -41,6 +45,7 @@ describe('the wait span', () => {
     expect(span?.status.code).toBe(SpanStatusCode.UNSET);
     expect(span?.attributes).toEqual({
       downstream: 'carrier',
+      'service.peer.name': 'carrier',
       'downstream.wait_ms': 1_250.5,
       'downstream.outcome': 'started',
       'downstream.limited_by': 'quota:60/minute',
@@ -57,10 +62,11 @@ describe('the wait span', () => {
     expect(lab.waits[0]?.parentSpanContext).toBeUndefined();
   });
 
-  test('of a refused waiter is an error with the code, and names what refused it', () => {
+  test('of a refused waiter is an error with the code, and names what refused it', async () => {
     const { lab, telemetry } = bench();
     telemetry.take(queued());
     telemetry.take(callEvent('refused', { waitedMs: 40, code: 'DEADLINE_EXCEEDED', limit: 'hold:retry-after' }));
+    await turn();
     expect(lab.waits[0]?.status).toEqual({ code: SpanStatusCode.ERROR, message: 'DEADLINE_EXCEEDED' });
     expect(lab.waits[0]?.attributes).toMatchObject({
       'error.type': 'DEADLINE_EXCEEDED',
@@ -70,11 +76,12 @@ describe('the wait span', () => {
     });
   });
 
-  test('of a call refused on entry has no length and the caller as its parent', () => {
+  test('of a call refused on entry has no length and the caller as its parent', async () => {
     const { lab, telemetry } = bench();
     lab.within('caller', () =>
       telemetry.take(callEvent('refused', { code: 'RATE_LIMITED', limitedBy: 'hold', tool: 'send' })),
     );
+    await turn();
     const [span] = lab.waits;
     expect(lengthOf(span!)).toBe(0);
     expect(span?.parentSpanContext?.spanId).toBe(lab.span('caller').spanContext().spanId);
@@ -82,10 +89,11 @@ describe('the wait span', () => {
     expect(span?.attributes['gen_ai.tool.name']).toBe('send');
   });
 
-  test('of an aborted waiter is no error', () => {
+  test('of an aborted waiter is no error', async () => {
     const { lab, telemetry } = bench();
     telemetry.take(queued());
     telemetry.take(callEvent('aborted', { waitedMs: 3, started: false }));
+    await turn();
     expect(lab.waits[0]?.status.code).toBe(SpanStatusCode.UNSET);
     expect(lab.waits[0]?.attributes['downstream.outcome']).toBe('aborted');
   });
@@ -109,9 +117,10 @@ describe('which waits become spans', () => {
   const lengths = (lab: SpanLab): unknown[] =>
     lab.waits.map((span) => [span.attributes['downstream.outcome'], lengthOf(span)]);
 
-  test("'waiting': those that wait or are refused", () => {
+  test("'waiting': those that wait or are refused", async () => {
     const { lab, telemetry } = bench();
     play(telemetry);
+    await turn();
     expect(lengths(lab)).toEqual([
       ['started', 100],
       ['started', 900],
@@ -121,18 +130,20 @@ describe('which waits become spans', () => {
     ]);
   });
 
-  test("'always': every call, which are then all asked for", () => {
+  test("'always': every call, which are then all asked for", async () => {
     const { lab, telemetry } = bench('always');
     expect(telemetry.isMeasuring()).toBe(true);
     expect(bench().telemetry.isMeasuring()).toBe(false);
     play(telemetry);
+    await turn();
     expect(lengths(lab)).toHaveLength(7);
     expect(lengths(lab)[0]).toEqual(['started', 0]);
   });
 
-  test('longerThan: long waits, with their true start and parent; refusals always', () => {
+  test('longerThan: long waits, with their true start and parent; refusals always', async () => {
     const { lab, telemetry } = bench({ longerThan: '250ms' });
     lab.within('caller', () => play(telemetry));
+    await turn();
     expect(lengths(lab)).toEqual([
       ['started', 900],
       ['refused', 0],
@@ -178,7 +189,7 @@ describe('nothing stays behind', () => {
   const rules: NonNullable<TelemetryOptions['waitSpans']>[] = ['waiting', 'always', { longerThan: 0 }];
 
   for (const [name, events] of Object.entries(ends)) {
-    test(`${name}: one span, none open, no ids kept`, () => {
+    test(`${name}: one span, none open, no ids kept`, async () => {
       for (const rule of rules) {
         const { lab, telemetry } = bench(rule);
         lab.within('caller', () => {
@@ -187,6 +198,7 @@ describe('nothing stays behind', () => {
             telemetry.traceOf(event);
           }
         });
+        await turn();
         expect(lab.waits, JSON.stringify(rule)).toHaveLength(1);
         expect(lab.open).toBe(0);
         expect(telemetry.kept()).toBe(0);
@@ -194,12 +206,15 @@ describe('nothing stays behind', () => {
     });
   }
 
-  test('close ends what is open, and later events begin nothing', () => {
-    const { lab, telemetry } = bench();
+  test('close ends what waits, without an outcome, and later events begin nothing', () => {
+    const { lab, telemetry, state } = bench();
     telemetry.take(queued());
-    expect(lab.open).toBe(1);
-    expect(telemetry.kept()).toBe(1);
+    expect([lab.open, telemetry.kept()]).toEqual([0, 1]);
+    state.at = AT + 250;
     telemetry.close();
+    expect(lab.waits.map((span) => [lengthOf(span), span.attributes['downstream.outcome']])).toEqual([
+      [250, undefined],
+    ]);
     expect(lab.open).toBe(0);
     expect(telemetry.kept()).toBe(0);
     telemetry.take(callEvent('started', { waitedMs: 4 }));

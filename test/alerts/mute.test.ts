@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { type AlertDesk, createAlertDesk } from '../../src/alerts/desk.ts';
+import type { PacedSink } from '../../src/alerts/sink.ts';
+import type { Alert, AlertFacts } from '../../src/base/alert.ts';
+import type { DispatcherEvent } from '../../src/base/events.ts';
+import { Composition } from '../../src/composition.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { factsOf, NOW, origin } from './facts.ts';
+
+const MINUTE = 60_000;
+let clock: ManualClock;
+let events: DispatcherEvent[];
+let muted: Map<string, number>;
+
+beforeEach(() => {
+  clock = new ManualClock({ wallMs: NOW });
+  events = [];
+  muted = new Map();
+});
+
+/** A sink that remembers what it was told. */
+function memory(change: Partial<PacedSink> = {}): PacedSink & { readonly told: string[]; readonly alerts: Alert[] } {
+  const told: string[] = [];
+  const alerts: Alert[] = [];
+  const deliver = (alert: Alert): void => {
+    alerts.push(alert);
+    told.push(`${alert.status} ${alert.severity} ${alert.incident.throttles}`);
+  };
+  return { name: 'memory', spacingMs: 0, deliver, ...change, told, alerts };
+}
+
+function deskOf(...sinks: PacedSink[]): AlertDesk {
+  const emit = (event: DispatcherEvent): void => void events.push(event);
+  return createAlertDesk({ clock, sinks, emit, origin, mutedUntil: (name) => muted.get(name), random: () => 0 });
+}
+
+function throttle(desk: AlertDesk, throttles: number, change: Partial<AlertFacts> = {}): Alert {
+  const incident = { id: 'incident-1', startedAt: NOW, throttles, inARow: 1 };
+  const action = { kind: 'hold', cause: 'retry-after', until: NOW + 30_000 } as const;
+  return desk.raise(factsOf({ at: clock.wallNow(), incident, action, ...change }));
+}
+
+const pausedAndRefused = (until = NOW + 30_000): Partial<AlertFacts> => ({
+  action: { kind: 'pause', cause: 'retry-after', until },
+  impact: { waiting: 0, refused: 12, inFlight: 0, oldestWaitMs: 0, tools: [] },
+});
+
+async function pass(desk: AlertDesk, ms: number): Promise<void> {
+  await clock.advance(ms);
+  await desk.flush();
+}
+
+describe('a downstream that is muted', () => {
+  test('no sink hears of it; events and onAlert go on; what is still open when the mute ends is told then', async () => {
+    const onAlert = vi.fn();
+    const sink = memory();
+    const emit = (event: DispatcherEvent): void => void events.push(event);
+    const desk = createAlertDesk({
+      clock,
+      sinks: [sink],
+      emit,
+      onAlert,
+      origin,
+      mutedUntil: (name) => muted.get(name),
+    });
+    muted.set('carrier', NOW + 10 * MINUTE);
+    const lasting = { action: { kind: 'hold', cause: 'retry-after', until: NOW + 30 * MINUTE } } as const;
+    throttle(desk, 1, lasting);
+    throttle(desk, 1, { downstream: 'mail' });
+    await pass(desk, 0);
+    await pass(desk, 10 * MINUTE - 1);
+    expect(sink.alerts.map(({ downstream, status }) => `${downstream} ${status}`)).toEqual([
+      'mail firing',
+      'mail resolved',
+    ]);
+    expect(onAlert).toHaveBeenCalledTimes(2);
+    expect(events.filter(({ type }) => type === 'alert')).toHaveLength(2);
+    await pass(desk, 1);
+    expect(sink.told.at(-1)).toBe('firing warning 1');
+    await pass(desk, 20 * MINUTE);
+    expect(sink.told.at(-1)).toBe('resolved warning 1');
+    expect(clock.violations).toEqual([]);
+  });
+
+  test('what begins and ends under the mute is never told', async () => {
+    const sink = memory();
+    const desk = deskOf(sink);
+    muted.set('carrier', NOW + 60 * MINUTE);
+    throttle(desk, 1);
+    await pass(desk, 120 * MINUTE);
+    expect(sink.told).toEqual([]);
+    expect([clock.idleTimers, clock.pendingTimers]).toEqual([0, 0]);
+  });
+
+  test('a mute that begins while a sink knows of an incident stops repeats and changes, not the end', async () => {
+    const sink = memory({ repeatMs: 2 * MINUTE });
+    const desk = deskOf(sink);
+    throttle(desk, 1);
+    await pass(desk, 0);
+    muted.set('carrier', NOW + 60 * MINUTE);
+    throttle(desk, 200, pausedAndRefused());
+    await pass(desk, 5 * MINUTE - 1);
+    expect(sink.told).toEqual(['firing warning 1']);
+    await pass(desk, 1);
+    expect(sink.told).toEqual(['firing warning 1', 'resolved critical 200']);
+  });
+
+  test('a mute that is lifted early, or ends while a sink knows of the incident: it hears how things stand', async () => {
+    const sink = memory();
+    const desk = deskOf(sink);
+    const until = NOW + 60 * MINUTE;
+    throttle(desk, 1, { action: { kind: 'hold', cause: 'retry-after', until } });
+    await pass(desk, 0);
+    muted.set('carrier', NOW + 50 * MINUTE);
+    throttle(desk, 20, pausedAndRefused(until));
+    await pass(desk, 10 * MINUTE);
+    muted.clear();
+    desk.replanned();
+    await pass(desk, 0);
+    expect(sink.told).toEqual(['firing warning 1', 'firing critical 20']);
+  });
+
+  test('a mute that ends soon: what has not changed is told once more all the same', async () => {
+    const sink = memory();
+    const desk = deskOf(sink);
+    throttle(desk, 1);
+    await pass(desk, MINUTE);
+    muted.set('carrier', NOW + 2 * MINUTE);
+    desk.replanned();
+    await pass(desk, MINUTE - 1);
+    expect(sink.told).toHaveLength(1);
+    await pass(desk, 1);
+    expect(sink.told).toEqual(['firing warning 1', 'firing warning 1']);
+    await pass(desk, 2 * MINUTE);
+    expect(sink.told).toHaveLength(2);
+  });
+
+  test('a dispatcher asks its plans, which may change at any time', async () => {
+    const sink = memory();
+    const composition = new Composition(
+      { downstreams: { carrier: { quota: '60/minute' } } },
+      { clock, alertSinks: [sink] },
+    );
+    const found = composition.find('carrier');
+    const { mute: _, ...plan } = found.plan;
+    found.replan({ ...plan, mute: { until: NOW + 60 * MINUTE, reason: 'they are moving house' } });
+    throttle(composition.desk, 1, { action: { kind: 'hold', cause: 'retry-after', until: NOW + 90 * MINUTE } });
+    await pass(composition.desk, MINUTE);
+    expect(sink.told).toEqual([]);
+    composition.register('carrier', { quota: '30/minute' });
+    await pass(composition.desk, 0);
+    expect(sink.told).toEqual(['firing warning 1']);
+  });
+});
