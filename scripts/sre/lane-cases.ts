@@ -11,6 +11,10 @@ const ON_QUEUES: readonly RuleCase[] = [
       'Calls that wait: 175. For 20 minutes more have come in than could start. It grows by 5.0 calls a minute.',
   }),
   quiet(GROWING, 'leaves a fan-out that drains alone', '30m', [queue('0x4 800-10x60')]),
+  quiet(GROWING, 'is over as soon as it drains', '26m', [queue('0+30x20 595-5x20')]),
+  quiet(GROWING, 'leaves a queue alone that fills and empties within twenty minutes', '19m', [
+    queue('0+10x19 0+10x19'),
+  ]),
   quiet(GROWING, 'leaves a queue alone that is long and stays so', '35m', [queue('300x40')]),
   quiet(GROWING, 'leaves a queue alone that comes and goes', '35m', [
     queue('0 20 40 60 80 0 20 40 60 80 0 20 40 60 80 0 20 40 60 80 0 20 40 60 80 0 20 40 60 80 0 20 40 60 80 90 99'),
@@ -57,7 +61,7 @@ const ON_LANES: readonly RuleCase[] = [
     description:
       'Calls that outlived their end and their grace and still have not settled: 2. Each may hold a connection.',
   }),
-  quiet('DownstreamOrphaned', 'leaves one alone that ends in the end', '7m', [of('orphaned', '0 2 2 0x10')]),
+  quiet('DownstreamOrphaned', 'leaves one alone that ends in the end', '4m', [of('orphaned', '0 2 2 2 2 0x10')]),
 ];
 
 const mode = (name: string, values: string) => of('mode', values, { mode: name });
@@ -109,7 +113,7 @@ const ON_PENSTOCK: readonly RuleCase[] = [
         'Policies in force for the last 30 minutes: 2. Some processes did not take the last change, or were started with another file or environment.',
     },
   ),
-  quiet('PenstockPolicySplit', 'leaves a change alone that reaches all', '45m', [
+  quiet('PenstockPolicySplit', 'leaves a change alone that is reaching all', '18m', [
     policy('old', '1x10 0x50', 'a'),
     policy('new', '_x10 1x50', 'a'),
     policy('old', '1x20 0x40', 'b'),

@@ -143,7 +143,7 @@ const ON_WAITS: readonly RuleCase[] = [
     description:
       'The p95 wait of the last 10 minutes is 2380 ms. Yesterday at this time it was 48 ms. It has been more than twice that for 15 minutes.',
   }),
-  quiet(RISING, 'leaves a rise of three minutes alone', '24h16m', waits('0+6x1440 8640x3 8646+6x100', NIGHT_AND_DAY)),
+  quiet(RISING, 'leaves a rise of three minutes alone', '24h10m', waits('0+6x1440 8640x3 8646+6x100', NIGHT_AND_DAY)),
   quiet(RISING, 'is silent where there was no yesterday', '1h', waits('0x120', '0+6x120')),
   quiet(RISING, 'is silent where nobody called yesterday', '25h', waits('0x1620', '0x1440 0+6x180')),
   quiet(
