@@ -1,6 +1,7 @@
 import { context, diag, metrics, propagation, trace } from '@opentelemetry/api';
 import { systemClock } from '../base/clock.ts';
-import { durationMs } from '../base/duration.ts';
+import { DURATION_FORM, parseDuration } from '../base/duration.ts';
+import { show } from '../base/text.ts';
 import type { Duration } from '../base/words.ts';
 import { type Destinations, destinationsOf, type Environment, type PrometheusOptions } from './destinations.ts';
 import { loadPeers, type Peers } from './peers.ts';
@@ -60,7 +61,8 @@ let isStarting = false;
 export async function startTelemetry(options: StartOptions): Promise<StartedTelemetry> {
   const { env } = process();
   check(options);
-  const withinMs = options.within === undefined ? WITHIN_MS : durationMs(options.within);
+  const withinMs = options.within === undefined ? WITHIN_MS : parseDuration(options.within);
+  if (withinMs === undefined) throw unexpected('within', DURATION_FORM, options.within);
   const destinations = destinationsOf(env, options.prometheus);
   if (destinations.isDisabled) return started({ ...destinations, traces: [], metrics: [] }, undefined, NOTHING);
   if (isStarting || isRegistered()) throw new Error(REGISTERED);
@@ -251,7 +253,11 @@ function started({ traces, metrics: measured }: Destinations, endpoint: Endpoint
 function check(options: StartOptions): void {
   const { serviceName } = options ?? {};
   if (typeof serviceName === 'string' && serviceName.trim() !== '') return;
-  throw new TypeError(`startTelemetry: serviceName: expected a name, found ${JSON.stringify(serviceName)}`);
+  throw unexpected('serviceName', 'a name', serviceName);
+}
+
+function unexpected(option: string, expected: string, found: unknown): TypeError {
+  return new TypeError(`startTelemetry: ${option}: expected ${expected}, found ${show(found)}`);
 }
 
 function positive(value: string | undefined): number | undefined {

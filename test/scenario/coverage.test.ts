@@ -14,6 +14,7 @@ const SCENARIOS: Readonly<Record<string, readonly number[]>> = {
   'queue, weights, priorities and concurrency': [
     84, 85, 86, 87, 89, 90, 91, 92, 94, 95, 97, 98, 99, 101, 103, 105, 106,
   ],
+  telemetry: [107, 109],
 };
 
 const here = new URL('.', import.meta.url);
