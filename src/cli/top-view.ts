@@ -42,7 +42,11 @@ export function report(fleet: Fleet, width: number, now: number, time: TimeOfDay
   const { title, lines } = tableLines(rows, width);
   const table = rows.length === 0 ? [] : [line(title, 'title'), ...lines.map((text) => line(text))];
   const findings = findingLines(fleet, Math.min(width, READABLE), time);
-  return [...headLines(fleet, Math.min(width, READABLE), now, time), ...table, ...(findings.length > 0 ? [line(''), ...findings] : [])];
+  return [
+    ...headLines(fleet, Math.min(width, READABLE), now, time),
+    ...table,
+    ...(findings.length > 0 ? [line(''), ...findings] : []),
+  ];
 }
 
 /** One screen: never more lines than `height`, never more columns than `width`. */
@@ -88,7 +92,7 @@ function headLines(fleet: Fleet, width: number, now: number, time: TimeOfDay): L
   const lines = [line(spread(first.join('  '), time(now), width), 'title')];
   if (ageMs !== undefined) {
     const counts = LEVELS.map((level) => rows.filter((row) => levelOf(row) === level).length);
-    const state = `${rows.length} downstreams: ${counts[0]} in trouble, ${counts[1]} to watch`;
+    const state = `${counts[0]} of ${rows.length} in trouble, ${counts[1]} to watch`;
     const age = `read ${ageMs < 1_000 ? 'now' : `${formatDuration(Math.round(ageMs / 1_000) * 1_000)} ago`}`;
     const alert = `alerts: ${alerts.pending} pending, ${alerts.dropped} dropped`;
     const isBad = alerts.dropped > 0 || ageMs > OLD_MS;
@@ -100,7 +104,11 @@ function headLines(fleet: Fleet, width: number, now: number, time: TimeOfDay): L
   for (const { url, text, forMs, isKnown } of problems.slice(0, MOST_PROBLEMS)) {
     const since = forMs < 1_000 ? '' : ` for ${formatDuration(Math.round(forMs / 1_000) * 1_000)}`;
     const shown = isKnown ? ' What is shown is what it said last.' : '';
-    lines.push(...wrap(`! ${clean(url)}${since}: ${text}${text.endsWith('?') ? '' : '.'}${shown}`, width, '  ').map((one) => line(one, 'trouble')));
+    lines.push(
+      ...wrap(`! ${clean(url)}${since}: ${text}${text.endsWith('?') ? '' : '.'}${shown}`, width, '  ').map((one) =>
+        line(one, 'trouble'),
+      ),
+    );
   }
   if (problems.length > MOST_PROBLEMS) lines.push(line(`! and ${problems.length - MOST_PROBLEMS} more`, 'trouble'));
   if (closed > 0)
