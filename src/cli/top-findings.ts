@@ -54,9 +54,10 @@ function held(row: Row, clock: (epochMs: number) => string): string | undefined 
 
 function throttled({ throttled: count, lastThrottledAgoMs, inARow, hold }: Row): string | undefined {
   if (count === 0 && (hold === undefined || inARow === 0)) return undefined;
-  const last = lastThrottledAgoMs === undefined ? '' : `, the last ${coarse(lastThrottledAgoMs)} ago`;
+  const ago = lastThrottledAgoMs === undefined ? '' : `${coarse(lastThrottledAgoMs)} ago`;
   const row = inARow > 1 ? `; ${inARow} incidents in a row` : '';
-  return `${plural(count, '429')} in the last minute${last}${row}.`;
+  if (count === 0) return `the last 429 came ${ago || 'a while ago'}${row}.`;
+  return `${plural(count, '429')} in the last minute${ago === '' ? '' : `, the last ${ago}`}${row}.`;
 }
 
 function refused({ refused: count, refusedByCode }: Row): string | undefined {

@@ -92,7 +92,7 @@ function headLines(fleet: Fleet, width: number, now: number, time: TimeOfDay): L
   const lines = [line(spread(first.join('  '), time(now), width), 'title')];
   if (ageMs !== undefined) {
     const counts = LEVELS.map((level) => rows.filter((row) => levelOf(row) === level).length);
-    const state = `${rows.length} downstreams: ${counts[0]} in trouble, ${counts[1]} to watch`;
+    const state = `${counts[0]} of ${rows.length} in trouble, ${counts[1]} to watch`;
     const age = `read ${ageMs < 1_000 ? 'now' : `${formatDuration(Math.round(ageMs / 1_000) * 1_000)} ago`}`;
     const alert = `alerts: ${alerts.pending} pending, ${alerts.dropped} dropped`;
     const isBad = alerts.dropped > 0 || ageMs > OLD_MS;

@@ -1,57 +1,12 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createDispatcher } from '../../src/index.ts';
-import {
-  type StatusOptions,
-  type StatusServer,
-  type StatusSources,
-  serveStatus,
-  serveStatusFromEnv,
-} from '../../src/status.ts';
+import { type StatusOptions, type StatusSources, serveStatusFromEnv } from '../../src/status.ts';
 import { ManualClock } from '../../src/testing.ts';
+import { ask, closeAll, closeLater, dispatcher, serve } from './support/client.ts';
 
-const open: StatusServer[] = [];
-afterEach(async () => {
-  for (const server of open.splice(0)) await server.close();
-});
-
-async function serve(sources: StatusSources, options: StatusOptions = {}): Promise<StatusServer> {
-  const server = await serveStatus(sources, { port: 0, ...options });
-  open.push(server);
-  return server;
-}
-
-function dispatcher(name?: string) {
-  return createDispatcher({ downstreams: { carrier: { quota: '60/minute' } } }, { env: {}, ...(name && { name }) });
-}
-
-interface Answer {
-  readonly status: number | undefined;
-  readonly headers: Record<string, unknown>;
-  readonly body: string;
-}
-
-/** As any client could send it, a Host header of its own included. */
-function ask(
-  url: string,
-  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { method, headers, agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (part) => (text += part));
-      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body: text }));
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
-}
+afterEach(closeAll);
 
 describe('what it answers', () => {
   test('the snapshot, as the dispatcher gives it', async () => {
@@ -245,7 +200,7 @@ describe('where it listens', () => {
 describe('switched on from the environment', () => {
   const started = async (env: Record<string, string>) => {
     const server = await serveStatusFromEnv(dispatcher(), { port: 0, env });
-    if (server !== undefined) open.push(server);
+    closeLater(server);
     return server;
   };
 
@@ -263,93 +218,5 @@ describe('switched on from the environment', () => {
     expect((await ask(`${guarded?.url}/snapshot`)).status).toBe(401);
     await expect(started({ PENSTOCK_STATUS: '0.0.0.0:0' })).rejects.toThrow(/give a token/);
     await expect(started({ PENSTOCK_STATUS: 'maybe' })).rejects.toThrow(/PENSTOCK_STATUS: expected on, off/);
-  });
-});
-
-describe('clients that misbehave', () => {
-  const raw = (port: number, text: string): Promise<string> =>
-    new Promise((resolve) => {
-      let got = '';
-      const socket = connect(port, '127.0.0.1', () => socket.write(text));
-      socket.on('data', (part) => (got += part)).on('close', () => resolve(got));
-      socket.on('error', () => resolve(got));
-    });
-
-  test('garbage, headers without end and a body without end change nothing', async () => {
-    const { port, url } = await serve(dispatcher());
-    expect(await raw(port, 'hello\r\n\r\n')).toBe('');
-    expect(await raw(port, `GET /snapshot HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(100_000)}`)).toBe('');
-    const upload = 'GET /snapshot HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000000\r\n\r\nabc';
-    expect(await raw(port, upload)).toMatch(/^HTTP\/1\.1 200 .*connection: close/is);
-    expect(await raw(port, 'GET /snapshot HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 403/);
-    expect((await ask(`${url}/snapshot`)).status).toBe(200);
-  });
-
-  test('no more than 64 at once', async () => {
-    const { port } = await serve(dispatcher());
-    const sockets = Array.from({ length: 80 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
-    let dropped = 0;
-    for (const socket of sockets) socket.on('close', () => dropped++);
-    await vi.waitFor(() => expect(dropped).toBe(16));
-    for (const socket of sockets) socket.destroy();
-  });
-});
-
-describe('in a process', () => {
-  test('neither it nor a client that stays keeps the process alive', { timeout: 30_000 }, async () => {
-    const program = `
-      import { createDispatcher } from './src/index.ts';
-      import { serveStatus } from './src/status.ts';
-      const { url } = await serveStatus(createDispatcher({ downstreams: { a: { quota: '1/second' } } }), { port: 0 });
-      const { Agent, get } = await import('node:http');
-      const agent = new Agent({ keepAlive: true });
-      await new Promise((done) => get(url + '/snapshot', { agent }, (answer) => answer.resume().on('end', done)));
-      console.log('read');
-    `;
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      '--import',
-      'tsx',
-      '--input-type=module',
-      '-e',
-      program,
-    ]);
-    expect(stdout).toBe('read\n');
-  });
-
-  test('100,000 waiters cost a reader less than a millisecond of the loop', async () => {
-    const one = createDispatcher(
-      { downstreams: { carrier: { quota: '1/minute' } } },
-      { env: {}, clock: new ManualClock() },
-    );
-    for (let n = 0; n < 100_000; n++) void one.callDownstream('carrier', () => n).catch(() => undefined);
-    await undefined;
-    const times: number[] = [];
-    for (let n = 0; n < 21; n++) {
-      const from = performance.now();
-      JSON.stringify(one.snapshot());
-      times.push(performance.now() - from);
-    }
-    expect(times.sort((a, b) => a - b)[10]).toBeLessThan(1);
-  });
-
-  test('it says nothing that came with a call', async () => {
-    const clock = new ManualClock();
-    const one = createDispatcher(
-      { downstreams: { carrier: { quota: '2/minute' } } },
-      { env: {}, clock, onAlert: () => undefined, alertSinks: [] },
-    );
-    const mark = 'sk-marked-value';
-    const failing = () => {
-      throw Object.assign(new Error(mark), {
-        status: 429,
-        headers: { 'retry-after': '9', 'x-secret': mark },
-        url: `https://${mark}`,
-      });
-    };
-    await one.callDownstream('carrier', failing, { account: mark, tool: 'tool' }).catch(() => undefined);
-    const { url } = await serve(one);
-    const { body } = await ask(`${url}/snapshot`);
-    expect(JSON.parse(body).downstreams[0]).toMatchObject({ totals: { throttled: 1 }, recent: { throttled: 1 } });
-    expect(body).not.toContain(mark);
   });
 });
