@@ -27,6 +27,7 @@ export function lane(downstream: string, fields: Partial<DownstreamSnapshot> = {
     quotas: [quota('60/minute', 1)],
     inARow: 0,
     accounts: 0,
+    top: { windowMs: 60_000, runs: [], tools: [] },
     recent: { startsPerSecond: 0.5, waitP50Ms: 0, waitP95Ms: 0, refused: 0, throttled: 0 },
     totals: { calls: 0, started: 0, refused: {}, aborted: 0, settled, throttled: 0 },
     ...fields,
