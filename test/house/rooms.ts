@@ -64,12 +64,7 @@ export const MAY_IMPORT_NODE = ['src/adapters/', 'src/alerts/sinks/', 'src/cli/'
  * May import `node:` modules inside a function only: the file is in the core's graph, what it
  * needs of Node is loaded when it is called.
  */
-export const MAY_LOAD_NODE = [
-  'src/policy/load',
-  'src/policy/signs',
-  'src/telemetry/peers',
-  'src/telemetry/prometheus',
-];
+export const MAY_LOAD_NODE = ['src/policy/load', 'src/policy/signs', 'src/telemetry/peers', 'src/telemetry/prometheus'];
 
 /** May touch `Date`, `performance` and timers. */
 export const MAY_TOUCH_TIME = ['src/base/clock.ts', 'src/cli/', 'src/testing/macrotask.ts'];
