@@ -86,7 +86,7 @@ const ON_429: readonly RuleCase[] = [
   quiet(ANY_429, 'is over five minutes after the last 429', '9m', [of('throttled', '0 0 1x10')]),
   fires(
     ANY_429,
-    'names the service without its namespace, as pushed alerts do',
+    'names the service without its namespace',
     '3m',
     [of('throttled', '0 0 0 1', { job: 'shop/agents' })],
     {

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { alertmanagerSink } from '../../src/alerts.ts';
 import { type Alertmanager, type ShownAlert, startAlertmanager } from './support/alertmanager.ts';
 import { answer429, hurriedClock, type Process, startProcess } from './support/fleet.ts';
 import { type Prometheus, SCRAPE_MS, startPrometheus } from './support/prometheus.ts';
 import { run, start, stopAll, until } from './support/server.ts';
-import { alertmanagerSink } from './support/sink.ts';
 
 const POLICY = { downstreams: { carrier: { quota: '60/minute', owner: 'logistics' }, mail: { quota: '12/second' } } };
 const MEMBER = new URL('./support/member.ts', import.meta.url).pathname;
@@ -51,7 +51,6 @@ describe('pushed', () => {
       downstream: 'carrier',
       severity: 'warning',
       owner: 'logistics',
-      service: 'agents',
       environment: 'production',
     });
     expect(alert.status.state).toBe('active');

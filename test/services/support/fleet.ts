@@ -1,17 +1,14 @@
-import type { Meter } from '@opentelemetry/api';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import type { AlertSink } from '../../../src/base/alert.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { createDispatcher, type Dispatcher, type PolicyInput } from '../../../src/index.ts';
 import { freePort, onStop } from './server.ts';
-import { standIn } from './stand-ins.ts';
 
 export interface Process {
   readonly dispatcher: Dispatcher;
   /** Serves `/metrics` on the loopback interface. */
   readonly port: number;
-  readonly meter: Meter;
 }
 
 export interface ProcessOptions {
@@ -35,13 +32,11 @@ export async function startProcess({ policy, alertSinks = [], clock }: ProcessOp
     telemetry: { meterProvider },
     ...(clock !== undefined && { clock }),
   }) as Dispatcher;
-  const meter = meterProvider.getMeter('penstock');
-  standIn(meter, dispatcher);
   onStop(async () => {
     await dispatcher.close({ within: 1 });
     await meterProvider.shutdown();
   });
-  return { dispatcher, port, meter };
+  return { dispatcher, port };
 }
 
 /** A call that the downstream answers with a 429. */

@@ -3,8 +3,8 @@
  * its metrics, and makes a call that is answered with a 429 for each line that it reads.
  */
 import { createInterface } from 'node:readline';
+import { alertmanagerSink } from '../../../src/alerts.ts';
 import { answer429, startProcess } from './fleet.ts';
-import { alertmanagerSink } from './sink.ts';
 
 const url = process.argv[2];
 const { dispatcher, port } = await startProcess({

@@ -1,10 +1,5 @@
-import type { PolicyInput } from '../../../src/index.ts';
 import { answer429, type Process, startProcess } from './fleet.ts';
 import { onStop } from './server.ts';
-import { STAND_INS } from './stand-ins.ts';
-
-/** Observed once the dispatcher can; until then something stands in for it. */
-const OBSERVED = STAND_INS.includes('wouldWait') ? {} : { guessed: { quota: '1/minute', mode: 'observe' } };
 
 /** A process in which everything happens that a metric tells of, for as long as the test runs. */
 export async function startTraffic(): Promise<Process> {
@@ -16,9 +11,9 @@ export async function startTraffic(): Promise<Process> {
         carrier: { quota: '60/minute' },
         mail: { quota: '12/second' },
         fickle: { quota: '12/second' },
-        ...OBSERVED,
+        guessed: { quota: '3/second', mode: 'observe' },
       },
-    } as PolicyInput,
+    },
     alertSinks: [{ name: 'pager', deliver: () => undefined }],
   });
   const { dispatcher } = made;
@@ -34,7 +29,7 @@ export async function startTraffic(): Promise<Process> {
     call('slow', { deadline: Date.now() + 1 });
     call('mail');
     dispatcher.report('fickle', { status: 429, retryAfterMs: 1 });
-    if ('guessed' in OBSERVED) for (const deadline of [undefined, Date.now() + 1]) call('guessed', { deadline });
+    for (const deadline of [undefined, Date.now() + 1]) call('guessed', { deadline });
   }, 200);
   onStop(() => {
     clearInterval(timer);
