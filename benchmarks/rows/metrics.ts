@@ -52,6 +52,26 @@ const ours: Variant = {
   },
 };
 
+const sdkAlone: Variant = {
+  name: 'two histogram records alone',
+  role: 'beside',
+  note: 'what the SDK takes of it: it hashes the attributes anew for each record',
+  run: async (isQuick) => {
+    const sdk = await registerSdk();
+    const waits = sdk.meter.createHistogram('wait_ms');
+    const calls = sdk.meter.createHistogram('call_ms');
+    const started = { downstream: 'carrier', outcome: 'started', priority: 'normal' };
+    const success = { downstream: 'carrier', outcome: 'success' };
+    const { fn, done } = counted();
+    const call = async () => {
+      waits.record(0, started);
+      await fn();
+      calls.record(0.01, success);
+    };
+    return nsPerCall(call, done, isQuick);
+  },
+};
+
 const byHand: Variant = {
   name: 'limiter and three instruments',
   role: 'beside',
@@ -87,7 +107,7 @@ export const metrics: Row = {
   unit: 'ns per call',
   target: 'at most 3 µs above bare',
   rounds: 5,
-  variants: [floor, ours, byHand],
+  variants: [floor, ours, sdkAlone, byHand],
   judge: (medians) => {
     const bare = medians.get(floor.name)?.value;
     const own = medians.get(ours.name)?.value;

@@ -68,11 +68,13 @@ export class EventBus {
 
   emit(event: DispatcherEvent): void {
     const tap = this.#tap;
-    if (tap !== undefined)
-      guarded(
-        () => tap.take(event),
-        (error) => this.#failed(error, event),
-      );
+    if (tap !== undefined) {
+      try {
+        tap.take(event);
+      } catch (error) {
+        this.#failed(error, event);
+      }
+    }
     if (this.#listeners.length === 0) return;
     const ids = tap?.traceOf(event);
     const told = ids === undefined ? event : { ...event, ...ids };

@@ -9,7 +9,9 @@ const MOST_KEPT = 10_000;
 /** Who called: read while the caller's context is active, kept for ends that a timer or an abort brings. */
 export class CallerIds {
   readonly #running = new Map<number, TraceIds>();
-  #ended: { readonly event: CallEvent; readonly ids: TraceIds | undefined } | undefined;
+  /** The event that was taken last, and the ids kept for it. */
+  #taken: CallEvent | undefined;
+  #kept: TraceIds | undefined;
 
   /** Calls whose ids are kept. */
   get size(): number {
@@ -18,15 +20,18 @@ export class CallerIds {
 
   /** Told before `of(event)`: `waited` are the ids kept while the call waited. */
   take(event: CallEvent, waited: TraceIds | undefined): void {
-    const isEnd = event.type === 'settled' || event.type === 'aborted';
-    const ran = isEnd ? this.#running.get(event.callId) : undefined;
-    if (ran !== undefined) this.#running.delete(event.callId);
-    this.#ended = { event, ids: waited ?? ran };
+    this.#taken = event;
+    this.#kept = waited;
+    if (this.#running.size === 0 || (event.type !== 'settled' && event.type !== 'aborted')) return;
+    const ran = this.#running.get(event.callId);
+    if (ran === undefined) return;
+    this.#running.delete(event.callId);
+    this.#kept ??= ran;
   }
 
   of(event: CallEvent): TraceIds | undefined {
     if (event.type === 'would-start' || event.type === 'would-refuse') return this.#running.get(event.callId);
-    const kept = this.#ended?.event === event ? this.#ended.ids : undefined;
+    const kept = this.#taken === event ? this.#kept : undefined;
     if (kept === undefined && isFromElsewhere(event)) return undefined;
     const ids = kept ?? idsIn(context.active());
     if (event.type === 'started' && ids !== undefined) this.#keep(event.callId, ids);
@@ -35,7 +40,7 @@ export class CallerIds {
 
   forget(): void {
     this.#running.clear();
-    this.#ended = undefined;
+    this.#taken = this.#kept = undefined;
   }
 
   #keep(callId: number, ids: TraceIds): void {
