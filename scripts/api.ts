@@ -1,5 +1,5 @@
 /**
- * Writes `api.txt`: every name that `.` and `./testing` export, with its kind and, where it has
+ * Writes `api.txt`: every name that the entry points export, with its kind and, where it has
  * any, its members, read from the declarations that users get. `--write` updates the file; without
  * it the listing goes to stdout.
  */
@@ -11,7 +11,11 @@ import { pathToFileURL } from 'node:url';
 import { type Node, parseSync } from 'oxc-parser';
 
 const ROOT = join(import.meta.dirname, '..');
-const ENTRIES: Readonly<Record<string, string>> = { '.': 'index.d.ts', './testing': 'testing.d.ts' };
+const ENTRIES: Readonly<Record<string, string>> = {
+  '.': 'index.d.ts',
+  './status': 'status.d.ts',
+  './testing': 'testing.d.ts',
+};
 
 /** The listing of the sources as they are now. Compiles the declarations into a temporary folder. */
 export function listApi(): string {

@@ -9,7 +9,6 @@ import type { Policy } from '../policy/input.ts';
 import { loadPolicy } from '../policy/load.ts';
 import { policyJsonSchema } from '../policy/options.ts';
 import { resolvePolicy } from '../policy/resolve.ts';
-import { top } from './top.ts';
 import type { Terminal } from './top-live.ts';
 import { typesModule } from './types-module.ts';
 
@@ -145,6 +144,12 @@ async function version(io: Io): Promise<number> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
   io.out(`${(JSON.parse(text) as { version: string }).version}\n`);
   return 0;
+}
+
+/** Loaded when it is asked for: the other commands need nothing of what draws on a terminal. */
+async function top(args: readonly string[], io: Io): Promise<number> {
+  const view = await import('./top.ts');
+  return view.top(args, io);
 }
 
 function onlyFile(args: readonly string[]): string | undefined {
