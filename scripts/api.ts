@@ -1,5 +1,5 @@
 /**
- * Writes `api.txt`: every name that `.`, `./alerts` and `./testing` export, with its kind and, where it has
+ * Writes `api.txt`: every name that the entry points export, with its kind and, where it has
  * any, its members, read from the declarations that users get. `--write` updates the file; without
  * it the listing goes to stdout.
  */
@@ -14,6 +14,8 @@ const ROOT = join(import.meta.dirname, '..');
 const ENTRIES: Readonly<Record<string, string>> = {
   '.': 'index.d.ts',
   './alerts': 'alerts.d.ts',
+  './status': 'status.d.ts',
+  './telemetry': 'telemetry.d.ts',
   './testing': 'testing.d.ts',
 };
 

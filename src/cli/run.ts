@@ -8,7 +8,6 @@ import { policyJsonSchema } from '../policy/options.ts';
 import { testAlerts } from './alerts.ts';
 import { check } from './check.ts';
 import type { Io } from './io.ts';
-import { top } from './top.ts';
 import { typesModule } from './types-module.ts';
 
 export type { Io } from './io.ts';
@@ -152,6 +151,12 @@ async function version(io: Io): Promise<number> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
   io.out(`${(JSON.parse(text) as { version: string }).version}\n`);
   return 0;
+}
+
+/** Loaded when it is asked for: the other commands need nothing of what draws on a terminal. */
+async function top(args: readonly string[], io: Io): Promise<number> {
+  const view = await import('./top.ts');
+  return view.top(args, io);
 }
 
 function onlyFile(args: readonly string[]): string | undefined {

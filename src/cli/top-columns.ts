@@ -168,7 +168,8 @@ function compared(a: number | string, b: number | string): number {
 function holdCell({ hold, isPaused, mode, warmLeftMs }: Row): string {
   const parts = mode === undefined ? [] : [mode];
   // What matters most first: where there is no room it is the cause that is cut, and it stands below in words.
-  if (hold !== undefined) parts.push(`${isPaused ? 'PAUSED ' : ''}${shortDuration(hold.leftMs)} ${hold.cause}`);
+  if (hold !== undefined)
+    parts.push(`${isPaused && mode === undefined ? 'PAUSED ' : ''}${shortDuration(hold.leftMs)} ${hold.cause}`);
   else if (warmLeftMs > 0) parts.push(`${shortDuration(warmLeftMs)} gentle`);
   return parts.length === 0 ? NONE : parts.join(' ');
 }

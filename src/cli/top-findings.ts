@@ -20,7 +20,11 @@ const FULL = 0.9;
 /** How a row stands. */
 export function levelOf(row: Row): Level {
   const isTrouble =
-    row.hold !== undefined || row.throttled > 0 || row.refused > 0 || row.orphaned > 0 || row.overdue > 0;
+    (row.hold !== undefined && row.mode === undefined) ||
+    row.throttled > 0 ||
+    row.refused > 0 ||
+    row.orphaned > 0 ||
+    row.overdue > 0;
   if (isTrouble) return 'trouble';
   const isSlow = row.queued > 0 && Math.max(row.expectedWaitMs, row.oldestWaitMs) >= LONG_WAIT_MS;
   return isSlow || row.warmLeftMs > 0 || row.mode !== undefined || isOversized(row) ? 'watch' : 'fine';
@@ -48,7 +52,9 @@ function held(row: Row, clock: (epochMs: number) => string): string | undefined 
   const why = WHY[hold.cause] ?? hold.cause;
   const reason = row.pauseReason === undefined ? '' : `, "${clean(row.pauseReason)}"`;
   const part = processes > 1 ? ` in ${holding} of ${processes} processes` : '';
-  const effect = isPaused ? 'new calls are refused' : 'nothing starts';
+  const real = isPaused ? 'new calls are refused' : 'nothing starts';
+  // Another mode holds nothing back: its holds are only in the books.
+  const effect = row.mode === undefined ? real : 'would hold calls back';
   return `${effect}${part} until ${clock(hold.until)}, ${left(hold.leftMs)}: ${why}${hold.cause === 'operator' ? reason : ''}.`;
 }
 
@@ -99,11 +105,11 @@ const REFUSED: Readonly<Record<string, string>> = {
 /** What to do, or that nothing is to be done. */
 function advice(row: Row): string | undefined {
   const { hold, throttled: throttles, limitedBy, startsPerSecond, sizedPerSecond } = row;
-  if (hold?.cause === 'operator') return 'Do: resume() when the reason is gone.';
+  if (hold?.cause === 'operator' && row.mode === undefined) return 'Do: resume() when the reason is gone.';
   if (throttles > 0 || (hold !== undefined && row.inARow > 0)) {
     return 'Do: nothing for the calls, it goes on by itself; the alert QuotaModelWrong says what to change in the policy.';
   }
-  if (hold?.cause === 'quota-reset')
+  if (hold?.cause === 'quota-reset' && row.mode === undefined)
     return 'Do: nothing until then; if it comes often, ask for more quota or call less.';
   if (row.orphaned + row.overdue > 0) return 'Do: look for what hangs in those calls; the gate is not the cause.';
   if (hold !== undefined || row.mode !== undefined) return undefined;

@@ -106,8 +106,8 @@ describe('what was not understood', () => {
   test('--file belongs to alerts', async () => {
     let err = '';
     const io = { env: {}, out: () => undefined, err: (text: string) => (err += text) };
-    expect(await run(['check', '--file', 'x'], io)).toBe(2);
-    expect(err).toContain('check takes no --file');
+    expect(await run(['types', '--file', 'x'], io)).toBe(2);
+    expect(err).toContain('types takes no --file');
   });
 });
 

@@ -211,6 +211,11 @@ describe('what is the matter', () => {
       { overdue: 1, orphaned: 2 },
       'api: 1 call past its end still runs; 2 never settled, the place was given back. Do: look for what hangs in those calls; the gate is not the cause.',
     ],
+    [
+      'a hold that is only in the books',
+      { mode: 'observe', isPaused: true, holds: [{ cause: 'cooldown', leftMs: 4_000, until: AT + 4_000 }] },
+      'api: would hold calls back until 03:00:04, 4 s left: it throttled us and gave no time (cooldown). observe: nothing is held back, what it would do is only counted.',
+    ],
     ['a mode', { mode: 'off' }, 'api: mode off: nothing is limited.'],
     ['warm', { warmLeftMs: 9_400 }, 'api: gentler pace for another 9 s after a hold.'],
   ] as const)('%s', (_, fields, text) => expect(said(fields as never)).toBe(text));

@@ -151,6 +151,27 @@ describe('in the snapshot', () => {
     await rig.rest();
   });
 
+  test('who is refused or aborted in line has waited, and is no start', async () => {
+    for (const isAborted of [false, true]) {
+      const rig = new Rig(configS());
+      await rig.drain();
+      await rig.by(60_000);
+      await rig.drain();
+      const controller = new AbortController();
+      rig.dispatcher.report('api', { status: 429, retryAfterMs: 250_000 });
+      rig.callMany(3, { signal: controller.signal });
+      await rig.by(100_000);
+      expect(rig.snap()).toMatchObject({ queued: 3, recent: { startsPerSecond: 0 } });
+      if (isAborted) controller.abort();
+      else rig.dispatcher.report('api', { status: 429, retryAfterMs: 1_000_000 });
+      await rig.settle();
+      const { recent } = rig.snap();
+      expect(recent).toMatchObject({ startsPerSecond: 0, refused: isAborted ? 0 : 3 });
+      expect(recent.waitP50Ms! / 100_000).toBeCloseTo(1, 1);
+      await rig.rest();
+    }
+  });
+
   test('accounts count together, those that are forgotten too', async () => {
     const clock = new ManualClock();
     const policy = { downstreams: { api: { quota: '600/minute', maxAccounts: 2 } } } as const;

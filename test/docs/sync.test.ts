@@ -28,7 +28,7 @@ describe('what is written', () => {
       '| `QueueFull` | `RATE_LIMIT_QUEUE_FULL` | yes | `maxQueueDepth` calls wait already. |',
     );
     expect(section('errors')).toContain('| `InvalidCall` | `INVALID_CALL` | no |');
-    expect(section('errors').split('\n')).toHaveLength(6 + 9);
+    expect(section('errors').split('\n')).toHaveLength(6 + 10);
   });
 
   test('every code, with what it means and where', () => {

@@ -6,6 +6,7 @@ import type { Block } from './pages.ts';
 /** What a block of code can import: the package by its own name, and what its page says to install. */
 const PACKAGES: Readonly<Record<string, () => Promise<object>>> = {
   penstock: () => import('../../../src/index.ts'),
+  'penstock/status': () => import('../../../src/status.ts'),
   'penstock/testing': () => import('../../../src/testing.ts'),
   cockatiel: () => import('cockatiel'),
   'node:assert/strict': () => import('node:assert/strict'),
