@@ -33,18 +33,14 @@ const errorOf = (promise: Promise<unknown>) =>
   );
 
 describe('Switching it on in a running fleet', () => {
-  promised('no call waits, every call is measured, and a 429 already raises an alert', async () => {
+  promised('no call waits or is refused, a 429 already raises an alert', async () => {
     const alerts: Alert[] = [];
-    const { server, call, lane } = carrier({ unlimited: true }, { onAlert: (alert) => alerts.push(alert) });
+    const env = { PENSTOCK_MODE: 'observe' };
+    const { server, call, lane } = carrier({ quota: '60/minute' }, { env, onAlert: (alert) => alerts.push(alert) });
     for (let n = 0; n < 61; n += 1) await call();
     expect(server.count({ status: 429 })).toBe(1);
     expect(lane()?.totals.started).toBe(61);
-    expect(lane()?.holds).toEqual([]);
     expect(alerts).toMatchObject([{ name: 'QuotaModelWrong', action: { kind: 'none' } }]);
-  });
-
-  promised('beside `unlimited` it is an error', async () => {
-    expect(() => carrier({ unlimited: true, quota: '60/minute' })).toThrow(/unlimited has no admission control/);
   });
 
   promised('let one process make the calls of that downstream and write `workers: 1` there', async () => {
@@ -54,11 +50,11 @@ describe('Switching it on in a running fleet', () => {
   });
 
   promised('lets everybody through from that moment, those that wait included', async () => {
-    const { clock, call, lane, register } = carrier({ quota: '60/minute' });
+    const { clock, call, lane, setMode } = carrier({ quota: '60/minute' });
     const calls = Array.from({ length: 20 }, () => call());
     await clock.advance(0);
     expect(lane()?.queued).toBe(14);
-    register('carrier', { unlimited: true });
+    setMode('off');
     await Promise.all(calls);
     expect(clock.now()).toBe(0);
   });
