@@ -11,7 +11,11 @@ import { pathToFileURL } from 'node:url';
 import { type Node, parseSync } from 'oxc-parser';
 
 const ROOT = join(import.meta.dirname, '..');
-const ENTRIES: Readonly<Record<string, string>> = { '.': 'index.d.ts', './testing': 'testing.d.ts' };
+const ENTRIES: Readonly<Record<string, string>> = {
+  '.': 'index.d.ts',
+  './telemetry': 'telemetry.d.ts',
+  './testing': 'testing.d.ts',
+};
 
 /** The listing of the sources as they are now. Compiles the declarations into a temporary folder. */
 export function listApi(): string {
