@@ -87,7 +87,7 @@ describe('the core runs wherever JavaScript does', () => {
   test('it loads only what package.json declares', () => {
     const { dependencies, peerDependencies } = manifestOf(ROOT);
     const declared = [...Object.keys(dependencies), ...Object.keys(peerDependencies)];
-    for (const entry of ['index.js', 'testing.js', 'cli/main.js']) {
+    for (const entry of ['index.js', 'testing.js', 'telemetry.js', 'cli/main.js']) {
       const { packages } = loadedWith(join(installed.home, 'dist'), entry);
       const outside = packages.filter((name) => !name.startsWith('node:')).map(packageOf);
       expect(
@@ -97,9 +97,9 @@ describe('the core runs wherever JavaScript does', () => {
     }
   });
 
-  test('it reaches neither the command line nor the status page', () => {
+  test('it reaches neither the command line nor the status page, nor what starts an SDK', () => {
     const { files } = loadedWith(join(installed.home, 'dist'), 'index.js');
-    expect(files.filter((file) => /^(?:cli|status)\//.test(file))).toEqual([]);
+    expect(files.filter((file) => /^(?:cli|status|telemetry\/start)/.test(file))).toEqual([]);
   });
 });
 

@@ -24,6 +24,7 @@ function moduleOf(block: Block): string {
   const given = block.given.map((name) => `declare const ${name}: import('./test/types/given.ts').Given['${name}'];`);
   const code = block.code
     .replaceAll("'penstock'", "'./src/index.ts'")
+    .replaceAll("'penstock/telemetry'", "'./src/telemetry.ts'")
     .replaceAll("'penstock/testing'", "'./src/testing.ts'");
   return `${given.join(' ')} export {};\n${code}\n`;
 }
