@@ -22,6 +22,7 @@ export class RecentWaits {
   readonly #slices: (Uint32Array | undefined)[];
   /** The sum of all slices, so that a reader need not add them up. */
   readonly #sum = new Float64Array(BUCKETS);
+  #total = 0;
 
   constructor(slices: number) {
     this.#slices = new Array<Uint32Array | undefined>(slices).fill(undefined);
@@ -32,13 +33,14 @@ export class RecentWaits {
     this.#slices[slice] ??= new Uint32Array(BUCKETS);
     this.#slices[slice]![bucket]!++;
     this.#sum[bucket]!++;
+    this.#total++;
   }
 
   /** Forgets what a slice holds. */
   clear(slice: number): void {
     const counts = this.#slices[slice];
     if (counts === undefined) return;
-    for (let i = 0; i < BUCKETS; i++) this.#sum[i]! -= counts[i]!;
+    this.#total -= takeOff(this.#sum, counts);
     counts.fill(0);
   }
 
@@ -47,14 +49,28 @@ export class RecentWaits {
    * not wait at all; undefined where there is nothing. Changes nothing.
    */
   quantiles(at: readonly number[], notWaited: number, without: readonly number[]): (number | undefined)[] {
-    const counts = this.#sum.slice();
+    let counts = this.#sum;
+    let total = this.#total + notWaited;
     for (const slice of without) {
       const gone = this.#slices[slice];
-      if (gone !== undefined) for (let i = 0; i < BUCKETS; i++) counts[i]! -= gone[i]!;
+      if (gone === undefined) continue;
+      if (counts === this.#sum) counts = this.#sum.slice();
+      total -= takeOff(counts, gone);
     }
-    const total = counts.reduce((sum, count) => sum + count, notWaited);
     return at.map((q) => (total === 0 ? undefined : valueAt(counts, notWaited, q * (total - 1))));
   }
+}
+
+/** Takes some counts off others; how many that were. */
+function takeOff(from: Float64Array, counts: Uint32Array): number {
+  let total = 0;
+  for (let i = 0; i < BUCKETS; i++) {
+    const count = counts[i]!;
+    if (count === 0) continue;
+    from[i]! -= count;
+    total += count;
+  }
+  return total;
 }
 
 /** The value of the item with this rank, the first being 0. */

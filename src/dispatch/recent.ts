@@ -64,14 +64,24 @@ export class Recent {
   }
 
   read(now: number): RecentSnapshot {
-    const totals = [0, 0, 0, 0];
+    let started = 0;
+    let served = 0;
+    let refused = 0;
+    let throttled = 0;
     const over: number[] = [];
+    const counts = this.#counts;
     const first = Math.floor(now / SLICE_MS) - SLICES + 1;
+    let row = this.#row;
     for (let slice = this.#slice; slice > this.#slice - SLICES; slice--) {
-      if (slice < first) over.push(place(slice));
-      else for (let i = 0; i < COLUMNS; i++) totals[i]! += this.#counts[place(slice) * COLUMNS + i]!;
+      if (slice < first) over.push(row / COLUMNS);
+      else {
+        started += counts[row]!;
+        served += counts[row + SERVED]!;
+        refused += counts[row + REFUSED]!;
+        throttled += counts[row + THROTTLED]!;
+      }
+      row = row === 0 ? counts.length - COLUMNS : row - COLUMNS;
     }
-    const [started = 0, served = 0, refused = 0, throttled = 0] = totals;
     const notWaited = started - served;
     const none = notWaited > 0 ? 0 : undefined;
     const [p50, p95] = this.#waits?.quantiles([0.5, 0.95], notWaited, over) ?? [none, none];
