@@ -2,6 +2,9 @@ import type { Alert, AlertFacts, AlertSeverity, Hypothesis } from '../base/alert
 import { explanationOf } from './explanation.ts';
 import { isoInstant } from './instants.ts';
 
+/** Where the policy names no runbook of its own: the page that the package brings along has a section for every alert. */
+const RUNBOOK = 'penstock/docs/runbook.md';
+
 /** From the third incident in a row on, what we hold is not enough: somebody must look. */
 const INCIDENTS_THAT_PAGE = 3;
 
@@ -53,11 +56,11 @@ function hypothesisOf({ findings = [] }: AlertFacts): Hypothesis {
 }
 
 function labels(facts: AlertFacts): Partial<Alert> {
-  const { owner, source, runbook, tool, runId, traceId, spanId } = facts;
+  const { name, owner, source, runbook = `${RUNBOOK}#${name.toLowerCase()}`, tool, runId, traceId, spanId } = facts;
   return {
     ...(owner !== undefined && { owner }),
     ...(source !== undefined && { source }),
-    ...(runbook !== undefined && { runbook }),
+    runbook,
     ...(tool !== undefined && { tool }),
     ...(runId !== undefined && { runId }),
     ...(traceId !== undefined && { traceId }),

@@ -112,6 +112,7 @@ export interface Alert {
   readonly suggestion?: Suggestion;
   readonly owner?: string;
   readonly source?: string;
+  /** What the policy names, else the section about this alert in the page that the package brings along. */
   readonly runbook?: string;
   readonly tool?: string;
   readonly runId?: string;

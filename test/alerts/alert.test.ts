@@ -31,7 +31,7 @@ test('an alert is plain JSON of schema 1 with instants in ISO 8601', () => {
     tool: 'get_status',
     runId: 'job7',
   });
-  expect(Object.keys(alert)).not.toContain('runbook');
+  expect(alert.runbook).toBe('penstock/docs/runbook.md#quotamodelwrong');
 });
 
 test('at most five tools are named, and an instant that no date can say does no harm', () => {

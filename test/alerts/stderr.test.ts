@@ -34,7 +34,7 @@ test('a block on a terminal', () => {
   may be lower, it may count in a shorter window, or somebody else may use the same credential. To
   do, if it comes back: ask logistics which limit applies, and lower \`quota\` or \`utilization\` of
   carrier.
-  owner: logistics | incident: incident-1 | instance: worker-7
+  owner: logistics | runbook: penstock/docs/runbook.md#quotamodelwrong | incident: incident-1 | instance: worker-7
 `,
   );
 });
