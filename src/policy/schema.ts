@@ -115,7 +115,7 @@ const identity = {
   runbook: option(words(), {
     expected: 'a text, mostly a URL',
     meaning: 'What to do, for alerts',
-    default: 'none',
+    default: "the alert's section of docs/runbook.md",
   }).optional(),
   mute: muteOption(),
   classify: option(words(), {
