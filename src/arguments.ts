@@ -61,3 +61,17 @@ export function checkFunction(fn: unknown, downstream: string): void {
   const name = plainName(downstream);
   throw new InvalidCall(`${name}: fn: expected a function, found ${show(fn)}`, { downstream: name });
 }
+
+/** The downstream that `setMode` means; undefined for all. A word that is not read must not mean all of them. */
+export function readModeOptions(options: unknown): string | undefined {
+  if (options === undefined) return undefined;
+  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
+  const keys = isObject ? Object.keys(options) : [];
+  const downstream = isObject ? (options as { readonly downstream?: unknown }).downstream : options;
+  const isSound = isObject && keys.every((key) => key === 'downstream');
+  if (isSound && (downstream === undefined || typeof downstream === 'string')) return downstream;
+  const example = typeof downstream === 'string' ? downstream : 'carrier';
+  throw new InvalidCall(`setMode: expected { downstream: '${example}' } or nothing, found ${show(options)}`, {
+    downstream: 'setMode',
+  });
+}

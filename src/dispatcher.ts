@@ -1,4 +1,4 @@
-import { checkFunction } from './arguments.ts';
+import { checkFunction, readModeOptions } from './arguments.ts';
 import { DURATION_FORM, parseDuration } from './base/duration.ts';
 import { InvalidCall, isAdmissionError } from './base/errors.ts';
 import { show } from './base/text.ts';
@@ -149,7 +149,7 @@ class Face implements Dispatcher {
   };
 
   readonly setMode: Dispatcher['setMode'] = (mode, options) => {
-    const only = options?.downstream;
+    const only = readModeOptions(options);
     if (mode !== 'policy' && !MODES.includes(mode)) {
       throw invalid(only ?? 'setMode', 'mode', mode, `one of ${MODES.join(', ')}, policy`);
     }

@@ -205,6 +205,7 @@ const ON_REFUSALS: readonly RuleCase[] = [
     started('0+10x10'),
     refused('0+10x10', 'DEADLINE_EXCEEDED'),
     refused('0+10x10', 'DISPATCHER_CLOSED'),
+    refused('0+10x10', 'CANCELLED'),
     refused('0+10x10', 'INVALID_CALL'),
   ]),
   fires(

@@ -123,7 +123,7 @@ const REFUSING: RuleGroup = {
     DownstreamRefusing: {
       severity: 'warning',
       expr: refusedShare(`${LANE}, ${CODE}`, {
-        errorType: `!~"DEADLINE_EXCEEDED|DISPATCHER_CLOSED|${MISTAKES}"`,
+        errorType: `!~"DEADLINE_EXCEEDED|DISPATCHER_CLOSED|CANCELLED|${MISTAKES}"`,
       }),
       for: '2m',
       summary: `Calls of {{ $labels.job }} to ${THE} are refused: {{ $labels.${CODE} }}`,

@@ -267,7 +267,8 @@ function counted(count: number, one: string, many: string): string {
 }
 
 function sentence(text: string): string {
-  const said = text.charAt(0).toUpperCase() + text.slice(1);
+  // The name of a file or an option stays as it is spelled.
+  const said = /^\p{Ll}+[\s,]/u.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(said) ? said : `${said}.`;
 }
 

@@ -8,6 +8,7 @@ import { type Refusal, tooManyAccounts } from './refusals.ts';
 import { plainRequest, type Request } from './request.ts';
 import type { Kept } from './shadow.ts';
 import { Tally } from './tally.ts';
+import type { Top } from './top.ts';
 
 /** One downstream: its own lane, and one more for each account whose quota is counted apart. */
 export class Downstream {
@@ -80,6 +81,11 @@ export class Downstream {
     return this.#pausedUntil > this.ports.clock.now() ? this.#pauseReason : undefined;
   }
 
+  /** Who uses it most: by the books, while it is only observed. */
+  get top(): Top {
+    return this.#kept.top ?? this.ports.top;
+  }
+
   /** Another mode from now on, whatever the policy says; `policy`: the policy's again. */
   say(mode: Mode | 'policy'): void {
     this.#said = mode;
@@ -90,6 +96,7 @@ export class Downstream {
     this.plan = plan;
     this.#setMode();
     this.ports.top.replan(plan);
+    this.#kept.top?.replan(plan);
     for (const lane of this.lanes()) lane.replan(plan);
   }
 
@@ -136,6 +143,7 @@ export class Downstream {
     const mode = this.#said === 'policy' ? (this.plan.mode ?? 'enforce') : this.#said;
     if (mode === this.mode) return;
     this.mode = mode;
+    this.#kept.top = undefined;
     const isPaused = this.#pausedUntil > this.ports.clock.now();
     for (const lane of this.lanes()) {
       lane.setMode(mode, this.#kept);

@@ -50,7 +50,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
     ...(heard === undefined ? {} : { heard }),
     accounts: downstream.accounts,
     recent: ports.recent.read(now),
-    top: ports.top.read(now),
+    top: downstream.top.read(now),
     totals: tally.read(),
   };
 }

@@ -6,6 +6,8 @@ import type { Verdict } from '../base/verdict.ts';
 import type { CallStart } from '../model/incident-row.ts';
 import { forgiveDebts, inherit, inheritStarts } from '../model/inherit.ts';
 import { Spoken } from '../model/spoken.ts';
+import { Recent } from './recent.ts';
+import { Top } from './top.ts';
 import type { ActiveCall } from './active.ts';
 import type { Fn } from './admission.ts';
 import type { LaneCore } from './core.ts';
@@ -28,9 +30,12 @@ export const MOST_GHOSTS = 10_000;
 /** Alerts about what the server has answered; all others are raised by the lane itself, of what really runs. */
 const OF_ANSWERS: ReadonlySet<AlertName> = new Set(['QuotaModelWrong', 'QuotaExhausted']);
 
-/** Ghosts that wait, in all lanes of one downstream. */
+/** What the books of one downstream share, all its lanes together. */
 export interface Kept {
+  /** Ghosts that wait. */
   count: number;
+  /** Who would use it most; absent while nothing is observed. */
+  top?: Top | undefined;
 }
 
 /** The lane in which calls start at once. */
@@ -79,6 +84,9 @@ export class Shadow<B extends Books = Books> implements FlightShadow, GhostHost 
       judge: () => NOTHING_SAID,
       raise: (facts) => this.#raise(facts),
       spoken: new Spoken(),
+      // What really starts is counted by the lane itself.
+      recent: new Recent(lane.ports.clock.now()),
+      top: (kept.top ??= new Top(plan)),
       nextCallId: () => ++callId,
       rested: () => undefined,
     });
