@@ -6,8 +6,6 @@ import type { Verdict } from '../base/verdict.ts';
 import type { CallStart } from '../model/incident-row.ts';
 import { forgiveDebts, inherit, inheritStarts } from '../model/inherit.ts';
 import { Spoken } from '../model/spoken.ts';
-import { Recent } from './recent.ts';
-import { Top } from './top.ts';
 import type { ActiveCall } from './active.ts';
 import type { Fn } from './admission.ts';
 import type { LaneCore } from './core.ts';
@@ -18,8 +16,10 @@ import { Ghost, type GhostHost } from './ghost.ts';
 import { observe } from './observed.ts';
 import type { LanePorts } from './ports.ts';
 import type { RaiseHost } from './raise.ts';
+import { Recent } from './recent.ts';
 import { limitOf, type Request } from './request.ts';
 import { tell } from './telling.ts';
+import { Top } from './top.ts';
 
 /**
  * Ghosts that may wait in one downstream's books. Where far more comes than a quota allows, calls without a

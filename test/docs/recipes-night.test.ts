@@ -32,9 +32,9 @@ describe('Levers for the night', () => {
   test('looks, holds and lets go, as its commands say', async () => {
     const { dispatcher, address, ask } = await opened();
     expect(address).toBe('127.0.0.1');
-    const commands = [...read(PAGE).matchAll(/^curl .*9465(\S*?)'?$/gm)].map(([, path]) => path ?? '');
-    expect(commands).toHaveLength(4);
-    const [look = '', pause = '', resume = '', resumeAll = ''] = commands;
+    const commands = [...read(PAGE).matchAll(/^curl .*9466(\S*?)'?$/gm)].map(([, path]) => path ?? '');
+    expect(commands).toHaveLength(6);
+    const [look = '', pause = '', resume = '', resumeAll = '', cancel = '', mode = ''] = commands;
     expect((await ask(look)).body.downstreams).toMatchObject([{ isPaused: false, holds: [] }]);
     const paused = await ask(pause, POST);
     expect(paused.body.downstreams).toMatchObject([{ isPaused: true, pauseReason: 'maintenance' }]);
@@ -43,6 +43,13 @@ describe('Levers for the night', () => {
     expect((await ask(resume, POST)).body.downstreams).toMatchObject([{ holds: [{ cause: 'retry-after' }] }]);
     expect((await ask(resumeAll, POST)).body.downstreams).toMatchObject([{ isPaused: false, holds: [] }]);
     expect(await dispatcher.callDownstream('carrier', () => 1)).toBe(1);
+    dispatcher.pause('carrier', { for: '1m' });
+    const waiter = dispatcher.callDownstream('carrier', () => 1, { runId: 'job7' });
+    const ended = expect(waiter).rejects.toMatchObject({ code: 'CANCELLED', reason: 'runaway' });
+    expect((await ask(cancel, POST)).status).toBe(200);
+    await ended;
+    expect((await ask(mode, POST)).body.downstreams).toMatchObject([{ mode: 'observe' }]);
+    expect((await ask('/mode/carrier?to=on', POST)).status).toBe(400);
   });
 
   test('says what is wrong with what it is asked, and moves nothing', async () => {
