@@ -51,6 +51,7 @@ export function createAlertDesk(options: AlertDeskOptions): AlertDesk {
 }
 
 class Desk implements AlertDesk {
+  readonly #clock: Clock;
   readonly #origin: Alert['origin'];
   readonly #emit: (event: DispatcherEvent) => void;
   readonly #outbox: Outbox;
@@ -62,6 +63,7 @@ class Desk implements AlertDesk {
 
   constructor(options: AlertDeskOptions) {
     const { clock, origin, sinks = [stderrSink()], random, mutedUntil = () => undefined } = options;
+    this.#clock = clock;
     this.#origin = origin;
     // Where whoever listens has failed there is nobody left to tell.
     const emit = (event: DispatcherEvent): void =>
@@ -84,7 +86,7 @@ class Desk implements AlertDesk {
     this.#tellUser(alert);
     if (this.#closing === undefined) {
       const heldForMs = Math.max(0, (facts.action.until ?? facts.at) - facts.at);
-      this.#incidents.take(alert, heldForMs, facts.longestWindowMs);
+      this.#incidents.take(alert, heldForMs, facts.longestWindowMs, this.#anew(facts));
     } else {
       this.#outbox.send(alert);
     }
@@ -128,6 +130,12 @@ class Desk implements AlertDesk {
 
   get sinks(): readonly SinkSnapshot[] {
     return this.#outbox.sinks();
+  }
+
+  /** The alert that the same facts would make with the impact of then. */
+  #anew({ impactNow, ...facts }: AlertFacts): (() => Alert) | undefined {
+    if (impactNow === undefined) return undefined;
+    return () => buildAlert({ ...facts, at: this.#clock.wallNow(), impact: impactNow() }, this.#origin, this.#newId());
   }
 
   readonly #newId = (): string => `${this.#origin.instance}-${++this.#raised}`;

@@ -28,6 +28,9 @@ export interface IncidentsOptions {
 const QUIET_MS = 300_000;
 /** What has changed is left to the end of the incident where that is as near as this. */
 const NEAR_END_MS = 30_000;
+/** A pause goes on refusing calls without a 429: what it has come to is looked at soon, when it has thrown out who cannot wait, and then now and again. */
+const FIRST_REVIEW_MS = 5_000;
+const REVIEW_MS = 60_000;
 /** What is said once an hour for as long as it lasts is over when it was not said for longer than that. */
 const HOURLY_QUIET_MS = 4_500_000;
 const HOURLY: ReadonlySet<AlertName> = new Set(['QuotaDrift', 'OtherConsumer']);
@@ -53,6 +56,10 @@ interface Open {
   endsAt: number;
   /** How long nothing must happen until it is over. */
   quietMs: number;
+  /** The latest alert as it would be now, for as long as its pause lasts. */
+  anew: (() => Alert) | undefined;
+  pausedUntil: number;
+  reviewAt: number;
   /** By reader; nothing where it has not been told. */
   readonly told: (Told | undefined)[];
 }
@@ -80,8 +87,8 @@ export class Incidents {
     this.#alarm = new Alarm(clock, () => this.review());
   }
 
-  /** `heldForMs`: what is left of the hold; `longestWindowMs`: the widest declared window. */
-  take(alert: Alert, heldForMs: number, longestWindowMs: number): void {
+  /** `heldForMs`: what is left of the hold; `longestWindowMs`: the widest declared window; `anew`: the alert with the numbers of then. */
+  take(alert: Alert, heldForMs: number, longestWindowMs: number, anew?: () => Alert): void {
     const now = this.#clock.now();
     const key = incidentKey(alert);
     const isHourly = HOURLY.has(alert.name);
@@ -95,7 +102,8 @@ export class Incidents {
         return;
       }
       const since = alert.incident.startedAt;
-      open = { since, latest: alert, lastAt: now, count: 0, state: '', endsAt, quietMs, told: [] };
+      const review = { anew, pausedUntil: now, reviewAt: now };
+      open = { since, latest: alert, lastAt: now, count: 0, state: '', endsAt, quietMs, ...review, told: [] };
       this.#open.set(key, open);
     }
     open.latest = alert;
@@ -104,6 +112,9 @@ export class Incidents {
     open.state = stateOf(alert, open.count);
     open.endsAt = endsAt;
     open.quietMs = quietMs;
+    open.anew = anew;
+    open.pausedUntil = alert.action.kind === 'pause' ? now + heldForMs : now;
+    open.reviewAt = now + FIRST_REVIEW_MS;
     // It is said again only where it has changed, or an hour later.
     if (isHourly) for (const told of open.told) if (told !== undefined) told.state = '';
     this.#look(key, open, now);
@@ -115,6 +126,7 @@ export class Incidents {
     for (const [key, open] of this.#open) {
       if (open.latest.downstream !== downstream) continue;
       open.endsAt = Math.min(open.endsAt, open.lastAt + open.quietMs);
+      open.anew = undefined;
       this.#look(key, open, now);
     }
   }
@@ -156,7 +168,7 @@ export class Incidents {
       this.#alarm.set(Math.min(open.endsAt, now + mutedForMs));
       return;
     }
-    let next = open.endsAt;
+    let next = Math.min(open.endsAt, reviewed(open, now));
     this.#readers.forEach((reader, at) => {
       next = Math.min(next, this.#tellReader(reader, at, open, now));
     });
@@ -209,6 +221,18 @@ export class Incidents {
     const until = this.#mutedUntil(downstream);
     return until === undefined ? 0 : until - this.#clock.wallNow();
   }
+}
+
+/** Brings a paused incident up to date where that is due; returns when it is due again. */
+function reviewed(open: Open, now: number): number {
+  const { anew, pausedUntil } = open;
+  if (anew === undefined || now >= pausedUntil) return Number.POSITIVE_INFINITY;
+  if (now >= open.reviewAt) {
+    open.latest = anew();
+    open.state = stateOf(open.latest, open.count);
+    open.reviewAt = now + REVIEW_MS;
+  }
+  return open.reviewAt;
 }
 
 /** Alerts with the same key are about the same thing: a newer one says all that an older one said. */

@@ -141,6 +141,8 @@ export interface AlertFacts {
     readonly step?: number;
   };
   readonly impact: Alert['impact'];
+  /** What the impact has come to by now: a pause refuses calls without another alert. */
+  readonly impactNow?: () => Alert['impact'];
   readonly observed: Alert['observed'];
   readonly server: ServerWord;
   /** Without any there is no model to be wrong. */

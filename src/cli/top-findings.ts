@@ -106,6 +106,9 @@ const REFUSED: Readonly<Record<string, string>> = {
 function advice(row: Row): string | undefined {
   const { hold, throttled: throttles, limitedBy, startsPerSecond, sizedPerSecond } = row;
   if (hold?.cause === 'operator' && row.mode === undefined) return 'Do: resume() when the reason is gone.';
+  if (row.isPaused && row.refused > 0 && row.mode === undefined) {
+    return 'Do: callers have been told no and must come again then; resume() only if you know that it is over.';
+  }
   if (throttles > 0 || (hold !== undefined && row.inARow > 0)) {
     return 'Do: nothing for the calls, it goes on by itself; the alert QuotaModelWrong says what to change in the policy.';
   }

@@ -62,17 +62,19 @@ export function raiseAlert(
   const { id, startedAt, throttles, inARow } = incident;
   const { tool, runId, trace } = culprit;
   const evidence = given ?? (DIAGNOSED.has(name) ? heard.witness.evidence(server) : undefined);
+  const impactNow = (): AlertFacts['impact'] => ({
+    ...lane.impact(),
+    refused: tally.refusals - incident.refusedBefore,
+    tools: [...incident.tools],
+  });
   ports.raise({
     name,
     downstream: lane.name,
     at: ports.clock.wallNow(),
     incident: { id, startedAt, throttles, inARow },
     action,
-    impact: {
-      ...lane.impact(),
-      refused: tally.refusals - incident.refusedBefore,
-      tools: [...incident.tools],
-    },
+    impact: impactNow(),
+    impactNow,
     observed: observe(lane, heldBefore, ports.clock.now()),
     server: { ...tightest(evidence), ...server },
     declared: plan.quotas.map(({ text, limit, windowMs, unit }) => ({ text, limit, windowMs, unit })),

@@ -28,6 +28,11 @@ export interface Destinations {
 export function destinationsOf(env: Environment, option: boolean | PrometheusOptions | undefined): Destinations {
   const isDisabled = env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true';
   const named = exporters(env, 'METRICS');
+  const isSound =
+    option === undefined || typeof option === 'boolean' || (typeof option === 'object' && option !== null);
+  if (!isSound) {
+    throw new TypeError(`startTelemetry: prometheus: expected true, false or { port, host }, found ${String(option)}`);
+  }
   const isAsked = option === undefined ? named.includes('prometheus') : option !== false;
   const pushed = named.filter((name) => name !== 'prometheus');
   // Whoever serves metrics and names a collector for everything means the traces; for both, it is said.
