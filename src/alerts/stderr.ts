@@ -9,10 +9,16 @@ export interface StderrSinkOptions {
   readonly isTerminal?: boolean;
 }
 
+interface Stderr {
+  readonly isTTY?: boolean;
+  readonly write?: (text: string) => unknown;
+  readonly on?: (event: 'error', heard: () => void) => unknown;
+}
+
 /** What we use of a process, where there is one: the core runs in places without. */
 interface StderrHost {
   readonly process?: {
-    readonly stderr?: { readonly isTTY?: boolean; readonly write?: (text: string) => unknown };
+    readonly stderr?: Stderr;
   };
 }
 
@@ -33,10 +39,22 @@ export function stderrSink(options: StderrSinkOptions = {}): PacedSink {
       const isTerminal = options.isTerminal ?? stderr?.isTTY === true;
       const text = isTerminal ? alertBlock(alert) : `${JSON.stringify(alert)}\n`;
       if (options.write !== undefined) options.write(text);
-      else if (stderr?.write !== undefined) stderr.write(text);
+      else if (stderr?.write !== undefined) writeTo(stderr, text);
       else console.error(text.trimEnd());
     },
   };
+}
+
+/** Streams that have a listener of ours. It stays: the error of a write comes some turns after it. */
+const heard = new WeakSet<Stderr>();
+
+/** Whoever read stderr may be gone (EPIPE), and an error of a stream that nobody hears ends the process. */
+function writeTo(stderr: Stderr, text: string): void {
+  if (!heard.has(stderr)) {
+    heard.add(stderr);
+    stderr.on?.('error', () => undefined);
+  }
+  stderr.write?.(text);
 }
 
 /** An alert for a terminal: a headline, the explanation, a change of the policy, who to ask. */
@@ -68,9 +86,9 @@ function indent(line: string): string {
   return `  ${line}`;
 }
 
-/** Names come from policies and models: none of them may move the cursor or fake a line. */
+/** Names come from policies and models: none of them may move the cursor, turn the text around or fake a line. */
 function printable(line: string): string {
-  return line.replace(/\p{Cc}/gu, ' ');
+  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ');
 }
 
 function wrap(text: string): string[] {

@@ -1,3 +1,4 @@
+import { looksSecret } from './secrets.ts';
 import { show } from './text.ts';
 import type { LimitedBy } from './words.ts';
 
@@ -36,6 +37,7 @@ export interface PolicyProblem {
   /** `downstreams.carrier.quota`, or the name of an environment variable. */
   readonly path: string;
   readonly message: string;
+  /** A text, a number, `true`, `false` or `null`; left out where it may be a secret. */
   readonly found?: unknown;
   readonly expected?: string;
   /** The nearest right key or value. */
@@ -199,17 +201,26 @@ export class PolicyError extends AdmissionError {
     const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
     const lines = problems.map((problem) => `  ${problem.path}: ${problem.message}`);
     super('INVALID_POLICY', `${where}: ${count}\n${lines.join('\n')}`, { downstream: '' });
-    this.problems = problems;
+    this.problems = problems.map(withoutSecret);
   }
 
   /** Plain JSON: what was found is shown, not copied. */
   override toJSON(): object {
-    const problems = this.problems.map((problem) => ({ ...problem, found: show(problem.found) }));
+    const problems = this.problems.map((problem) =>
+      'found' in problem ? { ...problem, found: show(problem.found) } : problem,
+    );
     return { ...super.toJSON(), problems };
   }
   static {
     named(this, 'PolicyError');
   }
+}
+
+/** Errors are logged whole, and a secret is easily written in a wrong place: what may be one, or hold one, is left out. */
+function withoutSecret(problem: PolicyProblem): PolicyProblem {
+  const { found, ...rest } = problem;
+  const mayHoldOne = typeof found === 'string' ? looksSecret(found) : typeof found === 'object' && found !== null;
+  return mayHoldOne ? rest : problem;
 }
 
 /**

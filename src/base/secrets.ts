@@ -59,10 +59,22 @@ function filesystem(): Files | undefined {
   return process?.getBuiltinModule?.('node:fs') as Files | undefined;
 }
 
+/** An address with more than a host in it. */
+const ADDRESS = /:\/\/[^\s/?#]*(?:@|[/?#]\S)/;
+
+/** Such an address, or a word as long and as mixed as keys are: nobody's quota or name looks like that. */
+export function looksSecret(text: string): boolean {
+  return ADDRESS.test(text) || text.split(/[\s/,;=]+/).some(isKeyLike);
+}
+
+function isKeyLike(word: string): boolean {
+  return word.length >= LONGEST_PLAIN_SEGMENT && /\d/.test(word) && /[a-z]/i.test(word);
+}
+
 const SECRET_PARAMETER = /token|key|secret|sig|auth|pass|pwd|credential|code/i;
 /** Hosts whose addresses are secrets as a whole. */
 const SECRET_HOSTS =
-  /(^|\.)(hooks\.slack\.com|webhook\.office\.com|discord(?:app)?\.com|hooks\.zapier\.com|chat\.googleapis\.com)$/i;
+  /(^|\.)(hooks\.slack(?:-gov)?\.com|webhook\.office\.com|discord(?:app)?\.com|hooks\.zapier\.com|chat\.googleapis\.com)$/i;
 const LONGEST_PLAIN_SEGMENT = 24;
 
 /** Why a text is no address that may stand in a policy; undefined where it may. Names no part of it. */
@@ -77,12 +89,15 @@ export function addressProblem(text: string): string | undefined {
     return 'expected an address that begins with http:// or https://';
   if (url.username !== '' || url.password !== '')
     return 'a user or password in an address would be a secret in a policy';
-  const isSecretPath = url.pathname
-    .split('/')
-    .some((part) => part.length >= LONGEST_PLAIN_SEGMENT && /\d/.test(part) && /[a-z]/i.test(part));
-  const isSecretQuery = [...url.searchParams.keys()].some((name) => SECRET_PARAMETER.test(name));
+  const isSecretPath = url.pathname.split('/').some(isKeyLike);
+  const isSecretQuery = parametersOf(url).some(([name, value]) => SECRET_PARAMETER.test(name) || isKeyLike(value));
   if (isSecretPath || isSecretQuery || SECRET_HOSTS.test(url.hostname)) {
     return 'this address looks like a secret, which must not stand in a policy';
   }
   return undefined;
+}
+
+/** Those behind `#` too: some keep their token there, although it is never sent. */
+function parametersOf({ searchParams, hash }: URL): [string, string][] {
+  return [...searchParams, ...new URLSearchParams(hash.slice(1))];
 }

@@ -30,7 +30,7 @@ export function checkFilter(only: unknown, at: Path, known: Known, complain: Com
     return;
   }
   for (const [key, value] of Object.entries(only)) {
-    const list = lists[key];
+    const list = Object.hasOwn(lists, key) ? lists[key] : undefined;
     if (list === undefined)
       complain(
         [...at, plainKey(key)],

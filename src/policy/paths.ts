@@ -1,3 +1,4 @@
+import { looksSecret } from '../base/secrets.ts';
 /** Where in a policy: names and indexes from the top. */
 export type Path = readonly PropertyKey[];
 
@@ -39,6 +40,7 @@ export function foundText(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (typeof value === 'string') {
     if (value.trim() === '') return 'an empty text';
+    if (looksSecret(value)) return 'a text that may be a secret, and is not shown';
     return `the text ${JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)}`;
   }
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -51,4 +51,24 @@ test('what waits only for its turn is still told: two messages to a sink that ta
     for (const downstream of ['a', 'b', 'c']) desk.raise(factsOf({ at, downstream }));
   `;
   expect(await run(source)).toBe('a\nb\nc\npending 0 after true\n');
+});
+
+test('a stderr that nobody reads any longer ends no process', async () => {
+  const source = `
+    import { stderrSink } from './src/alerts/stderr.ts';
+    import { factsOf, origin } from './test/alerts/facts.ts';
+    import { buildAlert } from './src/alerts/alert.ts';
+    const alert = buildAlert(factsOf({ at: Date.now() }), origin, 'a-1');
+    const sink = stderrSink();
+    for (let n = 0; n < 5; n += 1) {
+      await sink.deliver(alert, new AbortController().signal);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    console.log('lives');
+  `;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', source], { cwd: root });
+  child.stderr.destroy();
+  let out = '';
+  for await (const part of child.stdout) out += String(part);
+  expect(out).toBe('lives\n');
 });

@@ -216,8 +216,8 @@ function endpoint(url: string, checks: SinkOptions): string {
   if (url === '') return '';
   const parsed = new URL(url);
   const path = parsed.pathname.replace(/\/+$/, '');
-  if (path.endsWith('/api/v1/alerts'))
+  if (/\/api\/v1(\/alerts)?$/.test(path))
     checks.complain('url', 'the API v1 is gone; expected the address without /api/v1/alerts');
-  parsed.pathname = path.endsWith(API) ? path : `${path}${API}`;
+  parsed.pathname = `${path.replace(/\/api\/v2(\/alerts)?$/, '')}${API}`;
   return parsed.href;
 }

@@ -1,10 +1,12 @@
 import type { Clock } from '../../base/clock.ts';
 import { DeliveryFailed } from '../sink.ts';
 import type { Answer } from './host.ts';
+import { decoded, masked } from './mask.ts';
 
-/** What is kept of an answer: enough for a code or a sentence. */
-const MOST_KEPT_BYTES = 400;
-/** An answer up to this long is read to its end, so that the connection can be used again. */
+/**
+ * An answer up to this long is read to its end, so that the connection can be used again; and so much is kept:
+ * what repeats a long token has to be seen whole to be taken out.
+ */
 const MOST_READ_BYTES = 16_384;
 /** An answer whose status is known is not waited for any longer than this. */
 const LONGEST_READ_MS = 1_000;
@@ -37,12 +39,13 @@ export interface PostOptions {
  */
 export async function post(options: PostOptions): Promise<void> {
   const { url, body, headers, contentType = 'application/json', signal, clock, secrets = [] } = options;
+  const { target, own, login } = withoutLogin(url);
   let response: Response;
   try {
-    response = await fetch(url, {
+    response = await fetch(target, {
       method: 'POST',
       body,
-      headers: { 'content-type': contentType, 'user-agent': 'penstock', ...headers },
+      headers: { 'content-type': contentType, 'user-agent': 'penstock', ...login, ...headers },
       redirect: 'manual',
       signal,
     });
@@ -52,13 +55,27 @@ export async function post(options: PostOptions): Promise<void> {
     throw failure;
   }
   const text = await beginningOf(response, clock);
-  options.onAnswer?.({ status: response.status, line: printable(text, [...secrets, ...partsOf(url)]) });
+  options.onAnswer?.({ status: response.status, line: printable(masked(text, [...secrets, ...own], url)) });
   if (!response.ok) throw refused(response, text, options);
+}
+
+/** `fetch` refuses an address with a user and a password in it, for ever: they go into the header that they mean. */
+function withoutLogin(url: string): { target: string; own: readonly string[]; login: Record<string, string> } {
+  const target = new URL(url);
+  if (target.username === '' && target.password === '') return { target: url, own: [], login: {} };
+  const [user, password] = [decoded(target.username), decoded(target.password)];
+  const base64 = btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:${password}`)));
+  target.username = '';
+  target.password = '';
+  return { target: target.href, own: [base64, password], login: { authorization: `Basic ${base64}` } };
 }
 
 /** What went wrong before there was an answer: its kind only, for messages of `fetch` quote addresses and headers. */
 function notSent(error: unknown, signal: AbortSignal): DeliveryFailed {
   if (signal.aborted) return new DeliveryFailed('the receiver did not answer in time', { isRetryable: true });
+  // Ports of other protocols (6000, 10080), which no `fetch` connects to, whoever listens there.
+  if ((error as { cause?: { message?: unknown } }).cause?.message === 'bad port')
+    return new DeliveryFailed('the port of the address is one that fetch never connects to', { isRetryable: false });
   const code = codeOf(error);
   return new DeliveryFailed(`the receiver cannot be reached${code === undefined ? '' : ` (${code})`}`, {
     isRetryable: true,
@@ -110,17 +127,12 @@ async function beginningOf(response: Response, clock: Clock): Promise<string> {
   const end = (): void => void reader.cancel().catch(() => undefined);
   const cancelTimer = clock.setTimer(LONGEST_READ_MS, end, { keepAlive: false });
   let text = '';
-  let kept = 0;
   let read = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (kept < MOST_KEPT_BYTES) {
-        const part = value.subarray(0, MOST_KEPT_BYTES - kept);
-        text += decoder.decode(part, { stream: true });
-        kept += part.length;
-      }
+      if (read < MOST_READ_BYTES) text += decoder.decode(value.subarray(0, MOST_READ_BYTES - read), { stream: true });
       read += value.length;
       if (read > MOST_READ_BYTES) {
         end();
@@ -136,30 +148,11 @@ async function beginningOf(response: Response, clock: Clock): Promise<string> {
   return text;
 }
 
-/** An address, its path and the longer parts of it: "Cannot POST /services/T0/B0/..." is a usual answer. */
-function partsOf(url: string): string[] {
-  const { pathname, search, href } = new URL(url);
-  const parts = `${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length >= SHORTEST_PART);
-  return [url, href, `${pathname}${search}`, pathname, ...parts, ...parts.map(decoded)];
-}
-
-const SHORTEST_PART = 6;
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
 const MOST_SHOWN = 120;
 
 /** The first line with something in it, safe on a terminal and without what an answer may repeat of our request. */
-function printable(text: string, secrets: readonly string[]): string {
-  let shown = text;
-  for (const secret of secrets) if (secret.length > 3) shown = shown.replaceAll(secret, '***');
-  const lines = shown.replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '(an address)').split(/[\r\n]+/);
+function printable(text: string): string {
+  const lines = text.replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '(an address)').split(/[\r\n]+/);
   const line = (lines.find((each) => each.trim() !== '') ?? '').replace(/[\p{Cc}\p{Cf}]/gu, ' ').trim();
   return line.length > MOST_SHOWN ? `${line.slice(0, MOST_SHOWN)}...` : line;
 }
