@@ -5,6 +5,8 @@ import type { Lane } from './dispatch/lane.ts';
 import { closed } from './dispatch/refusals.ts';
 
 const WITHIN_MS = 10_000;
+/** A refusal that was handed out passes through so many promises at most before its caller hears of it. */
+const MICROTASKS = 8;
 
 /** Closes every lane, waits for what still runs, and reports; bounded by `within`. */
 export async function closeAll(
@@ -23,6 +25,8 @@ export async function closeAll(
   // Calls that settle late must not take the time of the alerts that wait already.
   if (within > 0) void desk.flush();
   await atRest(composition, within);
+  // Not a timer: a close must come to its end on a clock that stands still.
+  for (let n = 0; n < MICROTASKS; n++) await undefined;
   for (const lane of lanes) lane.shut(refusal, true, true);
   const after = count(lanes);
   for (const lane of lanes) lane.dispose();
@@ -37,11 +41,12 @@ export async function closeAll(
   };
 }
 
-/** Resolves when nothing waits or runs any more, or when the time is up. */
+/** Resolves when nothing waits or runs any more and every caller that was refused has been told, or when the time is up. */
 function atRest(composition: Composition, within: number): Promise<void> {
   const isAtRest = (): boolean => {
     for (const lane of composition.lanes()) if (!lane.isAtRest) return false;
-    return true;
+    // Left their lines long ago; whoever ends the process after the close would never let them hear of it.
+    return composition.slices.isIdle;
   };
   if (isAtRest() || within === 0) return Promise.resolve();
   return new Promise((resolve) => {

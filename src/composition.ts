@@ -46,6 +46,7 @@ export class Composition {
   closing: Promise<ClosingReport> | undefined;
   /** Told when a lane that was shut comes to rest. */
   onRest: () => void = () => undefined;
+  readonly slices: Slices;
   readonly #options: DispatcherOptions;
   readonly #modes: Modes;
   #callId = 0;
@@ -73,11 +74,12 @@ export class Composition {
       random,
       mutedUntil: (downstream) => this.downstreams.get(downstream)?.plan.mute?.until,
     });
+    this.slices = new Slices(clock, () => this.onRest());
     const shared = {
       clock,
       bus: this.bus,
       signals: new SignalHub(),
-      slices: new Slices(clock),
+      slices: this.slices,
       raise: (facts: AlertFacts) => void this.desk.raise(this.#diagnosed(facts)),
       random,
       nextCallId: () => ++this.#callId,

@@ -15,9 +15,17 @@ export class Slices {
   #next = 0;
   #isRunning = false;
   readonly #clock: Clock;
+  readonly #idle: () => void;
 
-  constructor(clock: Clock) {
+  /** `idle` is called whenever all that were pending have been handed out. */
+  constructor(clock: Clock, idle: () => void) {
     this.#clock = clock;
+    this.#idle = idle;
+  }
+
+  /** Nobody that has ended is still to be told. */
+  get isIdle(): boolean {
+    return !this.#isRunning;
   }
 
   /** What a waiter that has ended is rejected with. In a crowd without a stack: ten thousand equal ones help nobody. */
@@ -60,5 +68,6 @@ export class Slices {
     this.#pending = [];
     this.#next = 0;
     this.#isRunning = false;
+    this.#idle();
   }
 }
