@@ -85,7 +85,7 @@ class Desk implements AlertDesk {
     if (this.#closing === undefined) {
       const heldForMs = Math.max(0, (facts.action.until ?? facts.at) - facts.at);
       this.#incidents.take(alert, heldForMs, facts.longestWindowMs);
-    } else {
+    } else if (!this.#incidents.isMuted(alert.downstream)) {
       this.#outbox.send(alert);
     }
     return alert;
