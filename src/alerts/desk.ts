@@ -87,7 +87,7 @@ class Desk implements AlertDesk {
     if (this.#closing === undefined) {
       const heldForMs = Math.max(0, (facts.action.until ?? facts.at) - facts.at);
       this.#incidents.take(alert, heldForMs, facts.longestWindowMs, this.#anew(facts));
-    } else {
+    } else if (!this.#incidents.isMuted(alert.downstream)) {
       this.#outbox.send(alert);
     }
     return alert;

@@ -14,6 +14,8 @@ export interface Reader {
   readonly tell: (alert: Alert, isUpdate: boolean) => void;
   /** Puts a newer word in the place of one that has not gone out; false where none waits. */
   readonly refresh: (alert: Alert) => boolean;
+  /** Takes back what has not gone out; false where it has therefore never been told of this incident. */
+  readonly withdraw: (alert: Alert) => boolean;
 }
 
 export interface IncidentsOptions {
@@ -153,6 +155,10 @@ export class Incidents {
     this.#alarm.cancel();
   }
 
+  isMuted(downstream: string): boolean {
+    return this.#mutedForMs(downstream) > 0;
+  }
+
   /** Tells what is due for one incident, and sees to it that it is looked at again. */
   #look(key: string, open: Open, now: number): void {
     if (now >= open.endsAt) {
@@ -164,7 +170,9 @@ export class Incidents {
     const mutedForMs = this.#mutedForMs(open.latest.downstream);
     if (mutedForMs > 0) {
       // Whatever a sink heard before, it hears how things stand when it may be told again.
-      for (const told of open.told) if (told !== undefined) Object.assign(told, NEVER);
+      this.#readers.forEach((reader, at) => {
+        if (open.told[at] !== undefined) open.told[at] = reader.withdraw(open.latest) ? { ...NEVER } : undefined;
+      });
       this.#alarm.set(Math.min(open.endsAt, now + mutedForMs));
       return;
     }
@@ -213,7 +221,7 @@ export class Incidents {
   }
 
   #tellOnce(alert: Alert): void {
-    if (this.#mutedForMs(alert.downstream) > 0) return;
+    if (this.isMuted(alert.downstream)) return;
     for (const reader of this.#readers) if (reader.accepts(alert)) reader.tell(alert, false);
   }
 

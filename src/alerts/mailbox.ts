@@ -5,6 +5,7 @@ import { beginAttempt } from './attempt.ts';
 import { askedWaitMs, backOffMs } from './back-off.ts';
 import type { Failure } from './failure.ts';
 import { Health, type HealthPorts } from './health.ts';
+import { incidentKey } from './incidents.ts';
 import { Pacer } from './pacer.ts';
 import type { PacedSink } from './sink.ts';
 import { type Entry, MOST_ENTRIES, Waiting } from './waiting.ts';
@@ -106,6 +107,16 @@ export class Mailbox {
     const isWaiting = this.#waiting.refresh(alert);
     if (isWaiting) this.tally.replaced += 1;
     return isWaiting;
+  }
+
+  /** Nobody is to be told this now; false where the sink has not been told of the incident before, either. */
+  withdraw(alert: Alert): boolean {
+    const key = incidentKey(alert);
+    const underWay = this.#sending.find((entry) => entry.key === key);
+    // It may have arrived.
+    if (underWay !== undefined) underWay.isWithdrawn = true;
+    const waiting = this.#waiting.withdraw(key);
+    return waiting === undefined || waiting.isUpdate || underWay !== undefined;
   }
 
   /**

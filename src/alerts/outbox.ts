@@ -101,6 +101,7 @@ function openBox(sink: PacedSink, label: string, options: OutboxOptions): { mail
     accepts,
     tell: (alert, isUpdate) => mailbox.send(alert, isUpdate),
     refresh: (alert) => mailbox.refresh(alert),
+    withdraw: (alert) => mailbox.withdraw(alert),
   };
   return { mailbox, reader };
 }

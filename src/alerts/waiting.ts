@@ -13,6 +13,8 @@ export interface Entry {
   alert: Alert;
   /** The sink has been told of this incident: nothing is lost that it does not hear again. */
   isUpdate: boolean;
+  /** Not to be told any more, while it was under way: it is not put back. */
+  isWithdrawn: boolean;
   /** Refused as part of a batch: goes by itself. */
   isAlone: boolean;
   /** Others went out while this one failed: it waits for itself, not for the sink. */
@@ -60,6 +62,7 @@ export class Waiting {
       order,
       alert,
       isUpdate,
+      isWithdrawn: false,
       isAlone: false,
       isSuspect: false,
       failures: 0,
@@ -76,6 +79,13 @@ export class Waiting {
     return known !== undefined;
   }
 
+  /** Takes out what waits about one thing. */
+  withdraw(key: string): Entry | undefined {
+    const known = this.#entries.get(key);
+    if (known !== undefined) this.#remove(key);
+    return known;
+  }
+
   /** Takes out the first entries that may go, at most `most`; one that goes alone is a batch of its own. */
   take(most: number, mayGo: (entry: Entry) => boolean): Entry[] {
     const batch: Entry[] = [];
@@ -90,8 +100,9 @@ export class Waiting {
   }
 
   /** Puts what did not go out back in its place. Returns how many give way to a newer word. */
-  putBack(batch: readonly Entry[]): number {
+  putBack(sent: readonly Entry[]): number {
     let replaced = 0;
+    const batch = sent.filter(({ isWithdrawn }) => !isWithdrawn);
     for (const entry of batch) {
       const newer = this.#entries.get(entry.key);
       if (newer !== undefined) {

@@ -69,6 +69,7 @@ export function checkOptions({ kind, options }: SinkDraft, index: number, compla
     const problem = headerProblem(name);
     if (problem !== undefined) complain([index, kind, 'headersFrom', plainKey(name)], { message: problem });
   }
+  checkTogether(sound, kind, (at, message) => complain([index, kind, ...at], { message }));
   checkAddresses(sound, kind, (at, message) => {
     if (!broken.has(pathText(at))) complain([index, kind, ...at], { message });
   });
@@ -104,6 +105,34 @@ function checkReferences(
     for (const [at, inner] of entries) if (typeof inner === 'string' && !isReference(inner)) complain(at, message);
   }
 }
+
+/** Options that are right one by one and cannot be used together: found here, not when a process starts with them. */
+function checkTogether(
+  { username, passwordFrom, bearerFrom, headersFrom, authorizationFrom, url }: Readonly<Record<string, unknown>>,
+  kind: SinkKind,
+  complain: (at: Path, message: string) => void,
+): void {
+  if (kind === 'alertmanager') {
+    if ((username === undefined) !== (passwordFrom === undefined))
+      complain(['username'], 'username and passwordFrom belong together');
+    if ((username ?? passwordFrom) !== undefined && bearerFrom !== undefined)
+      complain(['bearerFrom'], 'expected either a password or a bearer token');
+    if (typeof username === 'string' && username.includes(':'))
+      complain(['username'], 'a user of basic authentication holds no colon');
+    const several = Array.isArray(url);
+    for (const [index, each] of (several ? url : [url]).entries())
+      if (typeof each === 'string' && OLD_API.test(each))
+        complain(several ? ['url', index] : ['url'], 'the API v1 is gone; expected the address without /api/v1');
+  }
+  if (kind !== 'webhook' || !isObject(headersFrom)) return;
+  const seen = new Set(authorizationFrom === undefined ? [] : ['authorization']);
+  for (const name of Object.keys(headersFrom)) {
+    if (seen.has(name.toLowerCase())) complain(['headersFrom', plainKey(name)], 'this header is named twice');
+    seen.add(name.toLowerCase());
+  }
+}
+
+const OLD_API = /\/api\/v1(?:\/alerts)?\/*$/;
 
 const SAFER: Partial<Readonly<Record<SinkKind, string>>> = {
   webhook: 'name it with urlFrom',

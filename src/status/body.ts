@@ -12,6 +12,8 @@ export interface SeveralSnapshots {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly dispatchers: readonly Snapshot[];
+  /** Those whose snapshot could not be made, where there are any. */
+  readonly failed?: readonly string[];
 }
 
 /** One snapshot serves everybody who asks within this: however hard it is polled, it is made five times a second. */
@@ -47,11 +49,25 @@ export class Bodies {
   }
 
   #value(only: string | undefined): Snapshot | SeveralSnapshots {
-    const read = [...this.#sources]
-      .filter(([name]) => only === undefined || name === only)
-      .map(([name, source]) => (this.#isOne ? source.snapshot() : { ...source.snapshot(), name }));
-    const [first] = read;
-    if (first !== undefined && (this.#isOne || only !== undefined)) return first;
-    return { schema: 1, at: this.#clock.wallNow(), dispatchers: read };
+    if (this.#isOne || only !== undefined) return this.#read(only ?? '');
+    const dispatchers: Snapshot[] = [];
+    const failed: string[] = [];
+    let error: unknown;
+    // One that is broken hides none of the others.
+    for (const name of this.#sources.keys()) {
+      try {
+        dispatchers.push(this.#read(name));
+      } catch (thrown) {
+        failed.push(name);
+        error = thrown;
+      }
+    }
+    if (dispatchers.length === 0) throw error;
+    return { schema: 1, at: this.#clock.wallNow(), dispatchers, ...(failed.length === 0 ? {} : { failed }) };
+  }
+
+  #read(name: string): Snapshot {
+    const snapshot = this.#sources.get(name)!.snapshot();
+    return this.#isOne ? snapshot : { ...snapshot, name };
   }
 }

@@ -48,6 +48,8 @@ export async function readOptions(options: StatusOptions): Promise<Settings> {
   const { host = '127.0.0.1', allowedHosts = [], clock = systemClock } = options;
   if (typeof host !== 'string' || host === '')
     throw new Error(`status: host: expected an address, found ${show(host)}`);
+  if (!Array.isArray(allowedHosts) || !allowedHosts.every((name: unknown) => typeof name === 'string'))
+    throw new Error("status: allowedHosts: expected a list of names, such as ['status.example']");
   const ports = readPorts(options.port ?? DEFAULT_STATUS_PORT);
   const token = await tokenOf(options);
   if (token === undefined && !isLoopback(host)) {

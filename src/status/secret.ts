@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { isReference } from '../base/secrets.ts';
 
 /** Where names are looked up: `process.env`, or what a test gives. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,16 +14,19 @@ const FILE = 'file:';
  * @throws {Error} where there is nothing, or nothing that a header can carry.
  */
 export async function readToken(reference: string, env: Environment): Promise<string> {
+  if (typeof reference !== 'string') throw new Error('tokenFrom: expected the name of a variable or file:<path>');
   if (reference.startsWith(FILE)) {
     const path = reference.slice(FILE.length).replace(/^\/\/(?=\/)/, '');
     return checkToken((await readText(path)).trim(), `the file ${path}`);
   }
   // A token that was given in place of its name must not end up in a message.
-  if (!NAME.test(reference)) {
-    throw new Error('tokenFrom: expected the name of a variable or file:<path>, not the token itself');
+  const value = NAME.test(reference) && Object.hasOwn(env, reference) ? env[reference] : undefined;
+  if (value === undefined) {
+    if (isReference(reference)) throw new Error(`tokenFrom: the variable ${reference} is not set`);
+    throw new Error(
+      'tokenFrom: expected the name of a variable that is set, or file:<path>, not the token itself; it is not shown',
+    );
   }
-  const value = env[reference];
-  if (value === undefined) throw new Error(`tokenFrom: the variable ${reference} is not set`);
   return checkToken(value.trim(), `the variable ${reference}`);
 }
 

@@ -152,3 +152,75 @@ describe('a downstream that is muted', () => {
     expect(sink.told).toEqual(['firing warning 1']);
   });
 });
+
+describe('a mute that begins while something is on its way', () => {
+  const broken = () => {
+    const state = { isDown: true };
+    const sink = memory();
+    const { deliver } = sink;
+    const failing: PacedSink = {
+      ...sink,
+      deliver: (alert, signal) => {
+        if (state.isDown) throw new Error('down');
+        return deliver(alert, signal);
+      },
+    };
+    return { state, told: sink.told, failing };
+  };
+
+  test('what waits for a receiver that was away is not told, nor that it is over', async () => {
+    const { state, told, failing } = broken();
+    const desk = deskOf(failing);
+    throttle(desk, 1);
+    await pass(desk, 0);
+    muted.set('carrier', NOW + 60 * MINUTE);
+    desk.replanned();
+    state.isDown = false;
+    await pass(desk, MINUTE);
+    await pass(desk, 30 * MINUTE);
+    expect(told).toEqual([]);
+    expect(desk.pending).toBe(0);
+  });
+
+  test('what is under way and fails is not tried again; what still lasts at the end of the mute is told', async () => {
+    const told: string[] = [];
+    let fail: (() => void) | undefined;
+    const first = (): Promise<void> => new Promise((_, reject) => (fail = () => reject(new Error('down'))));
+    let count = 0;
+    const deliver = ({ status }: Alert): Promise<void> | undefined => {
+      count += 1;
+      if (count === 1) return first();
+      told.push(status);
+      return undefined;
+    };
+    const desk = deskOf({ name: 'slow', spacingMs: 0, deliver });
+    throttle(desk, 1, { action: { kind: 'hold', cause: 'retry-after', until: NOW + 30 * MINUTE } });
+    await vi.waitFor(() => expect(fail).toBeDefined());
+    muted.set('carrier', NOW + 10 * MINUTE);
+    desk.replanned();
+    fail?.();
+    await pass(desk, MINUTE);
+    expect(told).toEqual([]);
+    await pass(desk, 9 * MINUTE);
+    expect(told).toEqual(['firing']);
+  });
+
+  test('what is raised while the desk closes is muted as before', async () => {
+    let end: (() => void) | undefined;
+    const told: string[] = [];
+    const deliver = ({ downstream }: Alert): Promise<void> => {
+      told.push(downstream);
+      return new Promise((resolve) => (end = resolve));
+    };
+    const desk = deskOf({ name: 'slow', spacingMs: 0, deliver });
+    throttle(desk, 1, { downstream: 'mail' });
+    await vi.waitFor(() => expect(end).toBeDefined());
+    muted.set('carrier', NOW + MINUTE);
+    const closing = desk.close(5_000);
+    throttle(desk, 1);
+    expect(desk.pending).toBe(1);
+    end?.();
+    await closing;
+    expect(told).toEqual(['mail']);
+  });
+});

@@ -131,7 +131,7 @@ describe('who may read', () => {
         ['ODD', 'the variable ODD: the token has blanks or characters beyond ASCII'],
         [`file:${folder}/none`, `tokenFrom: ${folder}/none: there is no such file`],
         [`file:${folder}/empty`, `the file ${folder}/empty: the token is empty`],
-        ['sk-123.456', 'tokenFrom: expected the name of a variable or file:<path>, not the token itself'],
+        ['sk-123.456', 'tokenFrom: expected the name of a variable that is set, or file:<path>, not the token itself'],
       ] as const) {
         await expect(serve(dispatcher(), { tokenFrom, env })).rejects.toThrow(message);
       }

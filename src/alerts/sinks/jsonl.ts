@@ -23,12 +23,17 @@ export function jsonlSink(options: JsonlSinkOptions, host: SinkHost = {}): Paced
   const file = options.path;
   // A full disk may have taken half a line: the next one must not be glued to it.
   let isTorn = false;
+  // A file system that hangs holds one of Node's few threads for each write: none is begun while one is overdue.
+  const underWay = new Set<AbortSignal>();
   return {
     ...common('jsonl', host),
     spacingMs: 0,
-    deliver: async (alert) => {
+    deliver: async (alert, signal) => {
       const bytes = new TextEncoder().encode(`${isTorn ? '\n' : ''}${jsonlLine(alert)}`);
+      if ([...underWay].some(({ aborted }) => aborted))
+        throw new DeliveryFailed('an earlier write to the file has not ended', { isRetryable: true });
       let written = 0;
+      underWay.add(signal);
       try {
         written = await append(file, bytes);
       } catch (error) {
@@ -36,6 +41,8 @@ export function jsonlSink(options: JsonlSinkOptions, host: SinkHost = {}): Paced
         throw new DeliveryFailed(`the file cannot be written${typeof code === 'string' ? ` (${code})` : ''}`, {
           isRetryable: true,
         });
+      } finally {
+        underWay.delete(signal);
       }
       isTorn = written < bytes.length && (written > 0 || isTorn);
       if (written < bytes.length) throw new DeliveryFailed('the file took only half a line', { isRetryable: true });
@@ -45,15 +52,17 @@ export function jsonlSink(options: JsonlSinkOptions, host: SinkHost = {}): Paced
 
 /** The bytes that were written, in one write; makes the folder where it is missing. */
 async function append(file: string, bytes: Uint8Array): Promise<number> {
-  const { mkdir, open } = await import('node:fs/promises');
+  const { constants, mkdir, open } = await import('node:fs/promises');
   const { dirname } = await import('node:path');
+  // A pipe that nobody reads is an error at once and not a thread that waits for a reader.
+  const flags = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | (constants.O_NONBLOCK ?? 0);
   const opened = async () => {
     try {
-      return await open(file, 'a');
+      return await open(file, flags);
     } catch (error) {
       if ((error as { readonly code?: unknown }).code !== 'ENOENT') throw error;
       await mkdir(dirname(file), { recursive: true });
-      return open(file, 'a');
+      return open(file, flags);
     }
   };
   const handle = await opened();

@@ -69,3 +69,18 @@ test('several processes append whole lines', async () => {
 test('without a path there is no sink', () => {
   expect(() => jsonlSink({} as never)).toThrow('jsonlSink.path: missing; expected the path of a file');
 });
+
+test('a pipe that nobody reads is an error at once, not a thread that waits', async () => {
+  const path = join(folder, 'pipe');
+  await promisify(execFile)('mkfifo', [path]);
+  await expect(jsonlSink({ path }).deliver(alertOf(), signal())).rejects.toThrow('the file cannot be written (ENXIO)');
+});
+
+test('none is begun while one is overdue', async () => {
+  const sink = jsonlSink({ path: join(folder, 'alerts.jsonl') });
+  const overdue = sink.deliver(alertOf(), AbortSignal.abort());
+  await expect(sink.deliver(alertOf(), signal())).rejects.toThrow('an earlier write to the file has not ended');
+  await overdue;
+  await sink.deliver(alertOf(), signal());
+  expect(linesOf(join(folder, 'alerts.jsonl'))).toHaveLength(2);
+});
