@@ -22,7 +22,7 @@ export const overloaded = (retryAfterMs?: number) => ({ status: 529, retryAfterM
 export async function nextIn(rig: Rig, fn: () => unknown = () => 'fine'): Promise<number> {
   const from = rig.t;
   const call = rig.call({ fn });
-  for (let i = 0; i < 50 && !call.isSettled; i++) await rig.by(Math.max(1, rig.clock.nextTimerInMs ?? 1));
+  for (let i = 0; i < 500 && !call.isSettled; i++) await rig.by(Math.max(1, rig.clock.nextTimerInMs ?? 1));
   return (call.startedMs ?? Number.NaN) - from;
 }
 
