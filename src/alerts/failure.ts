@@ -49,6 +49,11 @@ export function refusalIn(answer: unknown, wallMs: number): Failure | undefined 
   }
 }
 
+/** Whether another attempt may be answered otherwise. */
+export function isPassing(status: number): boolean {
+  return status >= 500 || PASSING.has(status);
+}
+
 const UNKNOWN: Failure = {
   kind: 'failed',
   isRetryable: true,
@@ -69,8 +74,7 @@ function readError(error: Fields, wallMs: number): Failure {
 }
 
 function ofStatus(status: number, retryAfterMs: number | undefined): Failure {
-  const isRetryable = status >= 500 || PASSING.has(status);
-  return { kind: `status ${status}`, isRetryable, retryAfterMs, status, refused: undefined };
+  return { kind: `status ${status}`, isRetryable: isPassing(status), retryAfterMs, status, refused: undefined };
 }
 
 /** `TypeError ECONNREFUSED`: `fetch` keeps the code of the socket's error in its cause. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
-import { busy, callEvent, host, lane, MetricLab, measured, totals } from './harness.ts';
+import { lane, totals } from '../support/lanes.ts';
+import { busy, callEvent, host, MetricLab, measured } from './harness.ts';
 
 describe('gauges', () => {
   test('show a lane that stands still, from one snapshot per collection', async () => {

@@ -9,7 +9,8 @@ import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-tr
 import { afterEach, describe, expect, test } from 'vitest';
 import { EventBus } from '../../src/base/bus.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
-import { AT, callEvent, host, lane, MetricLab, SpanLab, totals } from './harness.ts';
+import { lane, totals } from '../support/lanes.ts';
+import { AT, callEvent, host, MetricLab, SpanLab } from './harness.ts';
 
 afterEach(() => {
   trace.disable();

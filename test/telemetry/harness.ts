@@ -19,6 +19,7 @@ import type { CallEvent } from '../../src/base/events.ts';
 import type { DownstreamSnapshot, Snapshot } from '../../src/base/snapshot.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { lane, totals } from '../support/lanes.ts';
 
 /** A real meter provider whose metrics are read back in memory. */
 export class MetricLab {
@@ -109,37 +110,6 @@ export const AT = 1_790_000_000_000;
 /** A call event with the fields a test does not care about filled in. */
 export function callEvent(type: CallEvent['type'], fields: Partial<CallEvent> = {}): CallEvent {
   return { at: AT, downstream: 'carrier', type, callId: 1, priority: 'normal', waitedMs: 0, ...fields };
-}
-
-/** A lane at rest. */
-export function lane(downstream: string, fields: Partial<DownstreamSnapshot> = {}): DownstreamSnapshot {
-  const quiet = { length: 0, oldestMs: 0 };
-  return {
-    downstream,
-    mode: 'enforce',
-    queued: 0,
-    classes: { interactive: quiet, normal: quiet, batch: quiet },
-    oldestWaitMs: 0,
-    running: 0,
-    overdue: 0,
-    orphaned: 0,
-    isPaused: false,
-    holds: [],
-    warmLeftMs: 0,
-    expectedWaitMs: 0,
-    quotas: [],
-    inARow: 0,
-    accounts: 0,
-    recent: { startsPerSecond: 0, refused: 0, throttled: 0 },
-    top: { windowMs: 60_000, runs: [], tools: [] },
-    totals: totals(),
-    ...fields,
-  };
-}
-
-export function totals(fields: Partial<DownstreamSnapshot['totals']> = {}): DownstreamSnapshot['totals'] {
-  const settled = { success: 0, throttled: 0, overloaded: 0, exhausted: 0, failed: 0, cancelled: 0 };
-  return { calls: 0, started: 0, refused: {}, aborted: 0, settled, throttled: 0, ...fields };
 }
 
 /** A dispatcher's snapshot with these lanes. */

@@ -2,7 +2,8 @@ import { DataPointType } from '@opentelemetry/sdk-metrics';
 import { describe, expect, test } from 'vitest';
 import { PRIORITIES } from '../../src/base/words.ts';
 import { METRICS, type MetricSpec } from '../../src/telemetry/names.ts';
-import { busy, callEvent, host, lane, measured, totals } from './harness.ts';
+import { lane, totals } from '../support/lanes.ts';
+import { busy, callEvent, host, measured } from './harness.ts';
 
 /** Codes with which a lane refuses. */
 const REFUSALS = [

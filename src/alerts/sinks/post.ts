@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { isPassing } from '../failure.ts';
 import { DeliveryFailed } from '../sink.ts';
 import type { Answer } from './host.ts';
 import { decoded, masked } from './mask.ts';
@@ -104,7 +105,7 @@ function refused(response: Response, text: string, options: PostOptions): Delive
         (status === 429 ? options.pauseAfter429Ms : undefined))
       : undefined;
   return new DeliveryFailed(`the receiver answered ${status}${word}`, {
-    isRetryable: status >= 500 || status === 408 || status === 425 || status === 429,
+    isRetryable: isPassing(status),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     status,
   });

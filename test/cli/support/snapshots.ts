@@ -1,4 +1,5 @@
 import type { DownstreamSnapshot, QuotaSnapshot, Snapshot } from '../../../src/base/snapshot.ts';
+import { lane as atRest } from '../../support/lanes.ts';
 
 export const AT = Date.UTC(2026, 0, 1, 3, 0, 0);
 
@@ -9,29 +10,11 @@ export function quota(text: string, declaredPerSecond: number, utilization = 0.8
 
 /** A lane of 60/minute at rest, or with these fields. */
 export function lane(downstream: string, fields: Partial<DownstreamSnapshot> = {}): DownstreamSnapshot {
-  const quiet = { length: 0, oldestMs: 0 };
-  const settled = { success: 0, throttled: 0, overloaded: 0, exhausted: 0, failed: 0, cancelled: 0 };
-  return {
-    downstream,
-    mode: 'enforce',
-    queued: 0,
-    classes: { interactive: quiet, normal: quiet, batch: quiet },
-    oldestWaitMs: 0,
-    running: 0,
-    overdue: 0,
-    orphaned: 0,
-    isPaused: false,
-    holds: [],
-    warmLeftMs: 0,
-    expectedWaitMs: 0,
+  return atRest(downstream, {
     quotas: [quota('60/minute', 1)],
-    inARow: 0,
-    accounts: 0,
-    top: { windowMs: 60_000, runs: [], tools: [] },
     recent: { startsPerSecond: 0.5, waitP50Ms: 0, waitP95Ms: 0, refused: 0, throttled: 0 },
-    totals: { calls: 0, started: 0, refused: {}, aborted: 0, settled, throttled: 0 },
     ...fields,
-  };
+  });
 }
 
 export function snapshot(downstreams: readonly DownstreamSnapshot[], fields: Partial<Snapshot> = {}): Snapshot {
