@@ -6,6 +6,7 @@ import type { DispatcherEvent } from '../../src/base/events.ts';
 import { Composition } from '../../src/composition.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { factsOf, NOW, origin } from './facts.ts';
+import { memory, pausedAndRefused } from './told.ts';
 
 const MINUTE = 60_000;
 let clock: ManualClock;
@@ -18,17 +19,6 @@ beforeEach(() => {
   muted = new Map();
 });
 
-/** A sink that remembers what it was told. */
-function memory(change: Partial<PacedSink> = {}): PacedSink & { readonly told: string[]; readonly alerts: Alert[] } {
-  const told: string[] = [];
-  const alerts: Alert[] = [];
-  const deliver = (alert: Alert): void => {
-    alerts.push(alert);
-    told.push(`${alert.status} ${alert.severity} ${alert.incident.throttles}`);
-  };
-  return { name: 'memory', spacingMs: 0, deliver, ...change, told, alerts };
-}
-
 function deskOf(...sinks: PacedSink[]): AlertDesk {
   const emit = (event: DispatcherEvent): void => void events.push(event);
   return createAlertDesk({ clock, sinks, emit, origin, mutedUntil: (name) => muted.get(name), random: () => 0 });
@@ -39,11 +29,6 @@ function throttle(desk: AlertDesk, throttles: number, change: Partial<AlertFacts
   const action = { kind: 'hold', cause: 'retry-after', until: NOW + 30_000 } as const;
   return desk.raise(factsOf({ at: clock.wallNow(), incident, action, ...change }));
 }
-
-const pausedAndRefused = (until = NOW + 30_000): Partial<AlertFacts> => ({
-  action: { kind: 'pause', cause: 'retry-after', until },
-  impact: { waiting: 0, refused: 12, inFlight: 0, oldestWaitMs: 0, tools: [] },
-});
 
 async function pass(desk: AlertDesk, ms: number): Promise<void> {
   await clock.advance(ms);
