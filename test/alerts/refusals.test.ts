@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { buildAlert } from '../../src/alerts/alert.ts';
 import { createOutbox, type Outbox } from '../../src/alerts/outbox.ts';
 import { DeliveryFailed, type PacedSink } from '../../src/alerts/sink.ts';
-import type { Alert } from '../../src/base/alert.ts';
 import { type Clock, createSystemClock } from '../../src/base/clock.ts';
 import type { DispatcherEvent } from '../../src/base/events.ts';
-import { factsOf, NOW, origin } from './facts.ts';
+import { alertOf, fail, flushed, pass, refuse } from './deliveries.ts';
+import { NOW } from './facts.ts';
 
 const MINUTE = 60_000;
 let clock: Clock;
@@ -22,26 +21,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const refuse = (status: number): DeliveryFailed =>
-  new DeliveryFailed('https://hooks.example/secret', { isRetryable: false, status });
-const fail = (status: number): DeliveryFailed => new DeliveryFailed('no', { isRetryable: true, status });
-
-function alertOf(downstream: string): Alert {
-  return buildAlert(factsOf({ downstream }), origin);
-}
-
 function outboxOf(...sinks: PacedSink[]): Outbox {
   return createOutbox({ clock, sinks, emit, random: () => 0 });
 }
 
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
-
-/** A delivery takes a few turns of the event loop, each of which is a millisecond here. */
-async function flushed(outbox: { readonly flush: () => Promise<void> }): Promise<void> {
-  const done = outbox.flush();
-  await pass(100);
-  await done;
-}
 /** Takes several at once; what it does with a batch is the test's. */
 function batchSink(
   take: (names: readonly string[]) => void,
