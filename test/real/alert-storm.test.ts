@@ -32,7 +32,9 @@ const program = (url: string): string => `
   console.log(JSON.stringify(alertsDropped));
 `;
 
-test(`a storm of ${THROTTLES} 429s in ${PROCESSES} processes: two messages at most from each to each sink, the first within a second`, async () => {
+test(`a storm of ${THROTTLES} 429s in ${PROCESSES} processes: two messages at most from each to each sink, the first within a second`, {
+  retry: 1,
+}, async () => {
   const got = new Map<string, { count: number; lateMs: number }>();
   const ready: (() => void)[] = [];
   const server = createServer((request, response) => {
