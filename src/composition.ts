@@ -6,6 +6,7 @@ import type { AlertFacts } from './base/alert.ts';
 import { EventBus } from './base/bus.ts';
 import { type Clock, createSystemClock } from './base/clock.ts';
 import { type AdmissionError, DispatcherClosed, UnknownDownstream } from './base/errors.ts';
+import type { Inside } from './base/inside.ts';
 import { nearest } from './base/nearest.ts';
 import type { PolicyChange } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
@@ -41,6 +42,7 @@ export class Composition {
   readonly telemetry: Telemetry;
   readonly registry: Registry;
   readonly env: Environment;
+  readonly inside: Inside;
   isClosed = false;
   /** Set once it is being closed. */
   closing: Promise<ClosingReport> | undefined;
@@ -98,6 +100,7 @@ export class Composition {
       snapshot: () => this.snapshot(),
       version: VERSION,
     };
+    this.inside = { plans: () => this.registry.plans, clock, emit: (event) => this.bus.emit(event) };
     this.telemetry = createTelemetry(host, options.telemetry);
     this.bus.setTap(this.telemetry);
   }

@@ -1,6 +1,7 @@
 import { checkFunction, readModeOptions } from './arguments.ts';
 import { DURATION_FORM, parseDuration } from './base/duration.ts';
 import { InvalidCall, isAdmissionError } from './base/errors.ts';
+import { INSIDE, type Inside } from './base/inside.ts';
 import { show } from './base/text.ts';
 import { MODES } from './base/words.ts';
 import { closeAll } from './closing.ts';
@@ -177,6 +178,8 @@ class Face implements Dispatcher {
     begin(closeAll(composition, options ?? {}));
     return composition.closing;
   };
+
+  readonly [INSIDE] = (): Inside => this.#composition.inside;
 
   readonly [POLICY_DOOR] = (): PolicyDoor => openDoor(this.#composition);
 

@@ -59,6 +59,7 @@ export class Registry {
   #defaults: DownstreamPolicyInput;
   #alerts: PolicyPlan['alerts'];
   #hash: string | undefined;
+  #plans: ReadonlyMap<string, DownstreamPlan> | undefined;
 
   /** `shared` may use the registry only once it is made. */
   constructor(policy: unknown, plan: PolicyPlan, options: RegistryOptions, shared: SharedPorts) {
@@ -76,6 +77,12 @@ export class Registry {
   get hash(): string {
     this.#hash ??= policyHash(this.#wanted.values());
     return this.#hash;
+  }
+
+  /** The plan of each downstream: another map whenever one has changed. */
+  get plans(): ReadonlyMap<string, DownstreamPlan> {
+    this.#plans ??= new Map(this.#wanted);
+    return this.#plans;
   }
 
   register(name: string, policy: DownstreamPolicyInput): void {
@@ -96,7 +103,7 @@ export class Registry {
   unregister(name: string): void {
     const changes = diffDownstream(name, this.#wanted.get(name), undefined);
     const downstream = this.downstreams.get(name);
-    this.#wanted.delete(name);
+    this.#forget(name);
     this.downstreams.delete(name);
     this.suggestions.erase(name);
     this.#hash = undefined;
@@ -186,7 +193,7 @@ export class Registry {
   /** From now on calls find the downstream; its lanes get the plan when it settles. */
   #want(plan: DownstreamPlan): void {
     const { name } = plan;
-    this.#wanted.set(name, plan);
+    this.#plan(plan);
     if (this.downstreams.has(name)) return;
     // One that comes back has the level that it left with: gone for a moment must not be worth a second quota.
     const back = this.gone.get(name);
@@ -198,15 +205,25 @@ export class Registry {
     this.downstreams.set(name, back);
   }
 
-  #add(plan: DownstreamPlan): void {
+  #plan(plan: DownstreamPlan): void {
     this.#wanted.set(plan.name, plan);
+    this.#plans = undefined;
+  }
+
+  #forget(name: string): void {
+    this.#wanted.delete(name);
+    this.#plans = undefined;
+  }
+
+  #add(plan: DownstreamPlan): void {
+    this.#plan(plan);
     this.downstreams.set(plan.name, this.#make(plan));
   }
 
   #retire(name: string): void {
     const downstream = this.downstreams.get(name);
     if (downstream === undefined) return;
-    this.#wanted.delete(name);
+    this.#forget(name);
     this.downstreams.delete(name);
     this.gone.set(name, downstream);
   }

@@ -63,7 +63,11 @@ export interface PolicyEvent {
 export interface NoticeEvent {
   readonly at: number;
   readonly downstream: string;
-  /** `policy-rejected`: a policy was not applied, nothing has changed; `downstream` is then `policy`. */
+  /**
+   * `policy-rejected`: a policy was not applied, nothing has changed; `downstream` is then `policy`.
+   * `body-unread`: a place was given back although nobody had read an answer's body to its end.
+   * `ungated-request`: a request to one of the downstream's hosts passed no gate. `hidden-retries`: one call sent several.
+   */
   readonly type:
     | 'overdue'
     | 'orphaned'
@@ -71,7 +75,10 @@ export interface NoticeEvent {
     | 'listener-failed'
     | 'sink-failed'
     | 'classifier-failed'
-    | 'policy-rejected';
+    | 'policy-rejected'
+    | 'body-unread'
+    | 'ungated-request'
+    | 'hidden-retries';
   readonly detail: string;
 }
 

@@ -98,6 +98,8 @@ export interface DownstreamPlan {
   /** False: nothing is said of headers before a 429. */
   readonly earlyAlerts?: boolean;
   readonly hosts?: readonly string[];
+  readonly requiresUserAgent?: string;
+  readonly retriesOff?: string;
   readonly owner?: string;
   readonly source?: string;
   readonly runbook?: string;

@@ -85,8 +85,12 @@ export interface DownstreamPolicyInput {
   readonly workers?: number | undefined;
   /** Tell what headers show before any 429: a limit that is not the declared one, somebody else on the quota. Default true. */
   readonly earlyAlerts?: boolean | undefined;
-  /** Hosts that belong to this downstream: `api.example.com`. So far they only document it. */
+  /** Hosts that belong to this downstream: `api.example.com`, `*.example.com`, with a port or without. */
   readonly hosts?: readonly string[] | undefined;
+  /** Why a request to these hosts must carry a `User-Agent`; HTTP adapters refuse one that does not. */
+  readonly requiresUserAgent?: string | undefined;
+  /** The option that switches off the retries of this downstream's client: `maxRetries: 0`. */
+  readonly retriesOff?: string | undefined;
   /** Who is told, for alerts. */
   readonly owner?: string | undefined;
   /** Where the quota was read, for alerts. */

@@ -99,7 +99,20 @@ const identity = {
   }).optional(),
   hosts: option(z.array(option(z.string().regex(/^[^\s/:@]+(:\d+)?$/), hostNote())), {
     expected: 'a list of host names, such as [api.example.com]',
-    meaning: 'Hosts that belong to this downstream: a note for readers, and for HTTP adapters once there are any',
+    meaning:
+      'Hosts that belong to this downstream, for `penstock/fetch`, `penstock/undici` and the guard: exact, or `*.example.com` for all below it; with a port, only that port',
+    default: 'none',
+  }).optional(),
+  requiresUserAgent: option(words(), {
+    expected: 'a text: why',
+    meaning:
+      'The host wants to know who calls: HTTP adapters refuse a request without a `User-Agent`, with this reason',
+    default: 'none',
+  }).optional(),
+  retriesOff: option(words(), {
+    expected: 'a text, such as maxRetries: 0',
+    meaning:
+      "The option that switches off the retries of this downstream's client: named where hidden retries are seen",
     default: 'none',
   }).optional(),
   owner: option(words(), {

@@ -17,7 +17,9 @@ const LOWER: Readonly<Record<string, Room>> = {
   explain: { rooms: ['base', 'feedback'] },
   telemetry: { rooms: ['base', 'version'], packages: ['@opentelemetry/api', '@opentelemetry/sdk-node'] },
   alerts: { rooms: ['base', 'version'], packages: ['bottleneck', '@opentelemetry/api'] },
-  adapters: { rooms: ['base'] },
+  // Of the contract and of dispatch they use types alone; what they do not know at run time is handed to them.
+  adapters: { rooms: ['base', 'contract', 'dispatch', 'explain'] },
+  guard: { rooms: ['base'], packages: ['@babel/parser'] },
   simulate: { rooms: ['base'] },
   status: { rooms: ['base'] },
 };
