@@ -97,6 +97,8 @@ export interface DownstreamPlan {
   readonly workers: number;
   /** False: nothing is said of headers before a 429. */
   readonly earlyAlerts?: boolean;
+  /** The profile that it stands on. */
+  readonly profile?: string;
   readonly hosts?: readonly string[];
   readonly requiresUserAgent?: string;
   readonly retriesOff?: string;

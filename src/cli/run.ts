@@ -8,6 +8,7 @@ import { policyJsonSchema } from '../policy/options.ts';
 import { testAlerts } from './alerts.ts';
 import { check } from './check.ts';
 import type { Io } from './io.ts';
+import { profiles } from './profiles.ts';
 import { typesModule } from './types-module.ts';
 
 export type { Io } from './io.ts';
@@ -25,6 +26,9 @@ const HELP = `penstock: one gate between an agent's tool calls and the services 
                           sends a marked test alert to every sink of a policy, or to one, and says
                           what each receiver answered
   penstock top [url...]   shows what the downstreams of running processes do, live (top --help says more)
+  penstock profiles [name]
+                          lists what is known of public APIs, or prints one profile with the source of
+                          each figure
   penstock schema         prints the JSON Schema of policy files, for editors
   penstock help           prints this
   penstock --version      prints the version
@@ -39,6 +43,7 @@ type Command = (args: readonly string[], io: Io, given: Pick<Parsed, 'file'>) =>
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['types', types],
   ['alerts', alerts],
+  ['profiles', profiled],
   ['schema', schema],
   ['help', help],
 ]);
@@ -154,6 +159,11 @@ async function version(io: Io): Promise<number> {
 }
 
 /** Loaded when it is asked for: the other commands need nothing of what draws on a terminal. */
+async function profiled(args: readonly string[], io: Io): Promise<number> {
+  const result = await profiles(args, io);
+  return typeof result === 'string' ? misunderstood(result, io) : result;
+}
+
 async function top(args: readonly string[], io: Io): Promise<number> {
   const view = await import('./top.ts');
   return view.top(args, io);

@@ -44,7 +44,8 @@ export function describeDownstream(plan: DownstreamPlan, options: DescribeOption
   else parts.push(...quotaParts(plan), ...limitParts(plan), waitPart(plan));
   const { mute } = plan;
   if (mute !== undefined && mute.until > now) parts.push(`muted until ${muteText(mute.until)} (${mute.reason})`);
-  const sentence = `${plan.name}: ${parts.join('; ')}`;
+  const profile = plan.profile === undefined ? '' : ` (profile ${plan.profile})`;
+  const sentence = `${plan.name}${profile}: ${parts.join('; ')}`;
   return { name: plan.name, sentence, warnings: [...warningsOf(plan), ...muteWarning(plan, now)] };
 }
 

@@ -43,6 +43,7 @@ export function planDownstream(draft: Draft, now: number): DownstreamPlan {
     workers,
     ...(options.earlyAlerts === false ? { earlyAlerts: false } : {}),
     ...(options.hosts === undefined ? {} : { hosts: [...options.hosts] }),
+    ...copied(options, 'profile'),
     ...copied(options, 'requiresUserAgent'),
     ...copied(options, 'retriesOff'),
     ...copied(options, 'owner'),
@@ -57,7 +58,7 @@ function ms(value: Duration | undefined, fallback: Duration): number {
   return durationMs(value ?? fallback);
 }
 
-function copied<K extends 'requiresUserAgent' | 'retriesOff' | 'owner' | 'source' | 'runbook' | 'classify'>(
+function copied<K extends 'profile' | 'requiresUserAgent' | 'retriesOff' | 'owner' | 'source' | 'runbook' | 'classify'>(
   options: Draft['options'],
   key: K,
 ): { readonly [k in K]?: string } {

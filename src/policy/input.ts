@@ -85,6 +85,8 @@ export interface DownstreamPolicyInput {
   readonly workers?: number | undefined;
   /** Tell what headers show before any 429: a limit that is not the declared one, somebody else on the quota. Default true. */
   readonly earlyAlerts?: boolean | undefined;
+  /** What is known of a public API, by the name of its profile: `arxiv`. Own options beat it, and it beats `defaults`. */
+  readonly profile?: string | undefined;
   /** Hosts that belong to this downstream: `api.example.com`, `*.example.com`, with a port or without. */
   readonly hosts?: readonly string[] | undefined;
   /** Why a request to these hosts must carry a `User-Agent`; HTTP adapters refuse one that does not. */

@@ -10,10 +10,21 @@ import {
   ZERO_DURATION_WORDS,
 } from './fields.ts';
 import { MOST_MUTE_DAYS, MUTE_FORM, MUTE_PATTERN } from './mute.ts';
+import { PROFILE_NAMES } from './profile.ts';
 import { UNIT_PATTERN } from './quota.ts';
 import { holds } from './schema-holds.ts';
 import { limits } from './schema-limits.ts';
 import { DEFAULTS } from './values.ts';
+
+/** What all others stand on. */
+const ground = {
+  profile: option(z.enum(PROFILE_NAMES), {
+    expected: 'the name of a profile, such as arxiv (penstock profiles lists them)',
+    meaning:
+      'What is known of a public API (quota, concurrency, hosts, statuses), each figure with its source: see docs/profiles.md. Your own options take the place of its values',
+    default: 'none',
+  }).optional(),
+};
 
 /** Options that order waiters and bound runs. */
 const turns = {
@@ -154,7 +165,7 @@ function hostNote() {
 }
 
 /** Every option of a downstream, in the order in which the options table shows them. */
-export const downstreamSchema = option(z.strictObject({ ...limits, ...holds, ...turns, ...identity }), {
+export const downstreamSchema = option(z.strictObject({ ...ground, ...limits, ...holds, ...turns, ...identity }), {
   expected: 'an object of options; {} for a downstream without limits',
   meaning: 'The options of one downstream',
   id: 'downstream',
