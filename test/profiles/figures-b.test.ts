@@ -158,7 +158,7 @@ test.each(NAMES)('%s: has no figure and no choice that is not stated here', (nam
   expect(valuesOf(policy).filter((path) => !told.includes(path))).toEqual([]);
 });
 
-test('profiles without a host are those that share one, and the two for no API of anybody's', () => {
+test('profiles without a host are those that share one, and the two that are no API', () => {
   const without = NAMES.filter((name) => fileOf(name).policy.hosts === undefined);
   expect(without).toEqual([
     'alpha-vantage-premium',
