@@ -186,7 +186,7 @@ const GUESSED: Readonly<Record<string, Partial<DownstreamPolicyInput>>> = {
   ),
   'anthropic-evaluation': {
     quota: ['50/minute', '30000 input-tokens/minute', '8000 output-tokens/minute'],
-    defaultCost: { 'input-tokens': 4000, 'output-tokens': 1000 },
+    defaultCost: { 'input-tokens': 3000, 'output-tokens': 800 },
   },
   'gemini-free': { quota: '5/minute' },
   'gemini-tier-1': { quota: '60/minute' },
