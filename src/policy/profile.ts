@@ -26,19 +26,32 @@ export interface Ground {
   readonly profile?: { readonly name: string; readonly options: DownstreamPolicyInput; readonly isOwn: boolean };
 }
 
-/**
- * A profile that a downstream names beats the defaults; one that the defaults name is beaten by whatever else they say.
- * Where the quota is not the profile's, neither is the word on where it was read.
- */
+/** A profile that a downstream names beats the defaults; one that the defaults name is beaten by whatever else they say. */
 export function groundOf(own: DownstreamPolicyInput, defaults: DownstreamPolicyInput): Ground {
   const name = own.profile ?? defaults.profile;
   const whole = name === undefined ? undefined : profileOf(name);
   if (name === undefined || whole === undefined) return { options: defaults };
   const isOwn = own.profile !== undefined;
-  const { source: _source, ...unsourced } = whole;
-  const options = own.quota !== undefined || (!isOwn && defaults.quota !== undefined) ? unsourced : whole;
+  const options = besides(whole, isOwn ? own : mergeOptions(own, defaults));
   return {
     options: isOwn ? mergeOptions(options, defaults) : mergeOptions(defaults, options),
     profile: { name, options, isOwn },
+  };
+}
+
+/**
+ * What is left of a profile beside options that beat it: with another quota, neither its burst nor its word on where
+ * the quota was read; with a cooldown that doubles, no ladder.
+ */
+function besides(profile: DownstreamPolicyInput, upper: DownstreamPolicyInput): DownstreamPolicyInput {
+  const { source, burst, ...rest } = profile;
+  const ofQuota = { ...(source === undefined ? {} : { source }), ...(burst === undefined ? {} : { burst }) };
+  const { base, max, ladder } = upper.cooldown ?? {};
+  const doubles = ladder === undefined && (base !== undefined || max !== undefined);
+  const { ladder: _steps, ...doubling } = profile.cooldown ?? {};
+  return {
+    ...(upper.quota === undefined ? ofQuota : {}),
+    ...rest,
+    ...(doubles && profile.cooldown !== undefined ? { cooldown: doubling } : {}),
   };
 }

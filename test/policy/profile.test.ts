@@ -60,6 +60,15 @@ describe('a profile', () => {
     expect(planOf({}, { profile: 'polite-host', quota: '3/second' }).source).toBeUndefined();
   });
 
+  test('has no ladder beside a cooldown that doubles, and no burst beside another quota', () => {
+    expect(planOf({ profile: 'sec-edgar' }).cooldown.ladderMs).toEqual([600_000]);
+    expect(planOf({ profile: 'sec-edgar', cooldown: { base: '1s' } }).cooldown).toEqual({
+      baseMs: 1_000,
+      maxMs: 60_000,
+    });
+    expect(planOf({}, { profile: 'sec-edgar', cooldown: { max: '30s' } }).cooldown.ladderMs).toBeUndefined();
+  });
+
   test('that nobody knows is an error that names the nearest', () => {
     expect(problemsOf({ downstreams: { x: { profile: 'polite-hots' } } })).toEqual([
       [
