@@ -1,6 +1,6 @@
 import type { Known } from './catalog.ts';
 import type { Finding } from './scan.ts';
-import { bare, child, isCall, isMember, keyName, type Syntax } from './syntax.ts';
+import { bare, child, isCall, isMember, keyName, list, literalText, type Syntax } from './syntax.ts';
 
 type Said = Pick<Finding, 'kind' | 'what' | 'problem' | 'fix'>;
 
