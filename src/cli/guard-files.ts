@@ -47,7 +47,8 @@ class Walk {
 
   /** What is named is read, whatever is said of it elsewhere. */
   async root(root: string): Promise<void> {
-    const found = await stat(root);
+    const found = await stat(root).catch(() => undefined);
+    if (found === undefined) throw new Error(`${root} is no file and no folder`);
     if (!found.isDirectory()) {
       this.files.push({ path: root, shown: shownAs(root), below: basename(root) });
       return;

@@ -145,6 +145,12 @@ export const CLIENTS: readonly Spec[] = [
   WRETCH,
   { packages: ['http2'], members: all('create', 'connect'), transport: [], fix: IN_THE_GATE },
   {
+    packages: ['http2-wrapper'],
+    members: all('request', 'request', 'get', 'auto'),
+    transport: [],
+    fix: IN_THE_GATE,
+  },
+  {
     packages: ['follow-redirects'],
     members: all('request', 'http.request', 'http.get', 'https.request', 'https.get'),
     transport: [],

@@ -87,17 +87,17 @@ export class Declarer {
     }
   }
 
-  /** `import x = require('y')`, `import x = a.b`. */
-  importEquals(node: Syntax, scope: Scope): void {
+  /** `import x = require('y')`, `import x = a.b`; the module, if there is one. */
+  importEquals(node: Syntax, scope: Scope): string | undefined {
     const id = child(node, 'id');
-    if (id === undefined || isTypeKind(node.importKind)) return;
+    if (id === undefined || isTypeKind(node.importKind)) return undefined;
     const binding = scope.declare(id.name as string);
-    if (node.isExport === true) binding.isExported = true;
     this.#byNode.set(node, binding);
     const reference = child(node, 'moduleReference');
-    if (reference?.type !== 'TSExternalModuleReference') return;
-    const module = child(reference, 'expression')?.value as string;
+    const module = reference === undefined ? undefined : child(reference, 'expression')?.value;
+    if (typeof module !== 'string') return undefined;
     binding.sources.push({ kind: 'import', module, path: [] });
+    return module;
   }
 
   #walk(pattern: Syntax, parent: Syntax, scope: Scope, source: Source | undefined, bind: Bind): void {

@@ -82,6 +82,8 @@ export class Options {
   #isOwn(value: Syntax): boolean {
     const inner = bare(value);
     if (isNothing(inner)) return false;
+    const [source, ...more] = inner.type === 'Identifier' ? (this.#tree.bindingOf(inner)?.sources ?? []) : [];
+    if (source?.kind === 'value' && source.path.length === 0 && more.length === 0) return this.#isOwn(source.node);
     if (!isCall(inner) && inner.type !== 'NewExpression') return true;
     const callee = child(inner, 'callee');
     const origins = callee === undefined ? [] : this.#origins.of(callee);

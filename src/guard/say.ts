@@ -73,6 +73,10 @@ function text(node: Syntax): string {
       const last = list(inner, 'expressions').at(-1);
       return last === undefined ? '(...)' : text(last);
     }
+    case 'LogicalExpression':
+      return `(${textOf(inner, 'left')} ${String(inner.operator)} ${textOf(inner, 'right')})`;
+    case 'ConditionalExpression':
+      return `(... ? ${textOf(inner, 'consequent')} : ${textOf(inner, 'alternate')})`;
     case 'ExportAllDeclaration':
     case 'ExportNamespaceSpecifier':
       return '*';
@@ -81,4 +85,9 @@ function text(node: Syntax): string {
     default:
       return '(...)';
   }
+}
+
+function textOf(node: Syntax, field: string): string {
+  const inner = child(node, field);
+  return inner === undefined ? '...' : text(inner);
 }

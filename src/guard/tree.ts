@@ -234,7 +234,10 @@ class Reader implements Tree {
       if (node.exportKind === 'type') return;
       this.reExports.push({ node, module: child(node, 'source')?.value as string, name: '*' });
     },
-    TSImportEqualsDeclaration: (node, scope) => this.#declarer.importEquals(node, scope),
+    TSImportEqualsDeclaration: (node, scope) => {
+      const module = this.#declarer.importEquals(node, scope);
+      if (module !== undefined && node.isExport === true) this.reExports.push({ node, module, name: '*' });
+    },
     TSEnumDeclaration: (node, scope) => {
       if (node.declare === true) return;
       this.#declarer.named(node, scope, undefined);
