@@ -1,4 +1,5 @@
 import { type ParserPlugin, parse } from '@babel/parser';
+import { messageOf } from '../base/text.ts';
 import type { Syntax } from './syntax.ts';
 
 /** A comment of the file, without its marks. */
@@ -19,6 +20,9 @@ export interface Parsed {
 /** File endings that the guard reads. */
 export const ENDINGS = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs'] as const;
 
+/** Rules that a program may break, and some old scripts do, without a doubt about what is written. */
+const READ_ALL_THE_SAME = /^(?:Strict|Duplicate|VarRedeclaration|InvalidPrivateName|PrivateNameRedeclaration)/;
+
 /** The syntax tree of a file; throws where the text cannot be read at all. */
 export function parseText(path: string, text: string): Parsed {
   const tree = parse(text, {
@@ -31,7 +35,7 @@ export function parseText(path: string, text: string): Parsed {
     allowUndeclaredExports: true,
     plugins: pluginsFor(path, text),
   });
-  const [first] = tree.errors ?? [];
+  const first = tree.errors?.find(({ reasonCode }) => !READ_ALL_THE_SAME.test(reasonCode));
   return {
     program: tree.program as unknown as Syntax,
     comments: (tree.comments ?? []).map(({ value, start, loc }) => ({
@@ -40,7 +44,7 @@ export function parseText(path: string, text: string): Parsed {
       startLine: loc?.start.line ?? 1,
       endLine: loc?.end.line ?? 1,
     })),
-    stumbled: first === undefined ? undefined : String((first as unknown as Error).message),
+    stumbled: first === undefined ? undefined : messageOf(first),
   };
 }
 

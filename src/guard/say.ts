@@ -77,6 +77,8 @@ function text(node: Syntax): string {
       return `(${textOf(inner, 'left')} ${String(inner.operator)} ${textOf(inner, 'right')})`;
     case 'ConditionalExpression':
       return `(... ? ${textOf(inner, 'consequent')} : ${textOf(inner, 'alternate')})`;
+    case 'TSImportEqualsDeclaration':
+      return String(child(inner, 'id')?.name ?? '(...)');
     case 'ExportAllDeclaration':
     case 'ExportNamespaceSpecifier':
       return '*';

@@ -1,3 +1,4 @@
+import { messageOf } from '../base/text.ts';
 import { isCandidate } from './catalog.ts';
 import { type Exemption, exemptionsOf } from './exemptions.ts';
 import { parseText } from './parse.ts';
@@ -46,7 +47,7 @@ export function scanText(path: string, text: string, options: ScanOptions = {}):
     const findings = new Uses(program, options).findings();
     return judged(findings, exemptionsOf(comments, text), stumbled);
   } catch (error) {
-    return { ...NOTHING, problem: error instanceof Error ? error.message : String(error) };
+    return { ...NOTHING, problem: messageOf(error) };
   }
 }
 
