@@ -69,7 +69,9 @@ function inSpec(spec: Spec, path: readonly string[], packageName: string, isEntr
   }
   if (way.length > 1) return undefined;
   if (way[0] === '*') return isSdk || spec === GLOBALS ? undefined : known('request', false);
-  const isHolder = Object.keys(spec.members ?? {}).some((name) => name.startsWith(`${way[0]}.`) && !name.includes('('));
+  const isHolder = Object.keys(spec.members ?? {}).some(
+    (name) => name.startsWith(`${way[0]}.`) && !/\.(?:new|\(\))/.test(name),
+  );
   return isHolder && spec !== GLOBALS ? known(undefined, true) : undefined;
 }
 

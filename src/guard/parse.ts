@@ -21,7 +21,8 @@ export interface Parsed {
 export const ENDINGS = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs'] as const;
 
 /** Rules that a program may break, and some old scripts do, without a doubt about what is written. */
-const READ_ALL_THE_SAME = /^(?:Strict|Duplicate|VarRedeclaration|InvalidPrivateName|PrivateNameRedeclaration)/;
+const READ_ALL_THE_SAME =
+  /^(?:Strict|Duplicate|VarRedeclaration|PrivateNameRedeclaration|InvalidPrivateFieldResolution)/;
 
 /** The syntax tree of a file; throws where the text cannot be read at all. */
 export function parseText(path: string, text: string): Parsed {

@@ -56,7 +56,7 @@ describe('an SDK without a gated transport', () => {
     ],
     ["import { EventSource } from 'eventsource'; «new EventSource(u);"],
     ["import { REST } from '@discordjs/rest'; «new REST({ version });"],
-  ])('%s', (text) => check(text));
+  ])('%s', (text) => void check(text));
 });
 
 describe('an SDK that is given something to send with', () => {
@@ -82,7 +82,7 @@ describe('an SDK that is given something to send with', () => {
     ["import type OpenAI from 'openai'; let client: OpenAI; client.chat.completions.create({});"],
     ["import OpenAI from './openai.ts'; new OpenAI();"],
     ['class OpenAI {} new OpenAI(); new this.OpenAI(); new Client();'],
-  ])('%s', (text) => check(text));
+  ])('%s', (text) => void check(text));
 
   test('the plain fetch is none: found where it is handed over', () => {
     check("import OpenAI from 'openai'; new OpenAI({ «fetch });");
