@@ -79,7 +79,7 @@ export class Gates {
     if (callee === undefined || name === undefined) return false;
     const modules = this.#origins.of(callee).map(({ module }) => module);
     if (modules.some((module) => packageOf(module).name === 'penstock')) return !NO_GATES.has(name);
-    if (!this.#names.has(name) || modules.some((module) => !/^(?:[.#~]|@\/|global$)/.test(module))) return false;
+    if (!this.#names.has(name) || modules.some(isForeign)) return false;
     if (name === 'callDownstream') return true;
     // `function wrap(fn)` of the file itself is what its body says.
     const inner = bare(callee);
@@ -146,9 +146,7 @@ export class Gates {
   #isAcquire(call: Syntax): boolean {
     const callee = child(call, 'callee');
     if (callee === undefined || this.nameOf(callee) !== 'acquire' || list(call, 'arguments').length === 0) return false;
-    return this.#origins
-      .of(callee)
-      .every(({ module }) => packageOf(module).name === 'penstock' || module.startsWith('.'));
+    return !this.#origins.of(callee).some(({ module }) => isForeign(module));
   }
 
   #markLease(call: Syntax): void {
@@ -168,4 +166,9 @@ export class Gates {
     const at = statements.indexOf(statement);
     return statements.slice(0, Math.max(0, at)).some((one) => this.#leases.has(one));
   }
+}
+
+/** Whether a module is neither of this program nor of Penstock. */
+function isForeign(module: string): boolean {
+  return !/^(?:[.#~]|@\/|global$)/.test(module) && packageOf(module).name !== 'penstock';
 }

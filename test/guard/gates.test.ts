@@ -15,7 +15,7 @@ describe('what passes the gate', () => {
     ],
     [
       'inside callDownstream of a field',
-      "this.#dispatcher.callDownstream('a', function () { return fetch(u); }); (await gate()).callDownstream?.('a', () => axios.get(u)); import axios from 'axios';",
+      "this.#gates.callDownstream('a', function () { return fetch(u); }); (await gate()).callDownstream?.('a', () => axios.get(u)); import axios from 'axios';",
     ],
     ['by another name', "const { callDownstream: call } = createDispatcher(p); call('a', () => fetch(u));"],
     ['imported by another name', "import { callDownstream as call } from './gate.ts'; call('a', () => fetch(u));"],
@@ -121,13 +121,7 @@ describe('what does not', () => {
       "import _ from 'lodash'; _.wrap(1, () => «fetch(u)); import { wrap } from 'comlink'; wrap(1, «fetch);",
     ],
     ['a wrap of the file', "function wrap(name, fn) { return fn(); } wrap('a', () => «fetch(u));"],
-    [
-      'createFetch of somebody else',
-      "import { createFetch } from 'ofetch'; createFetch({}, { fetch: «fetch });".replace(
-        'createFetch({}',
-        '«createFetch({}',
-      ),
-    ],
+    ['createFetch of somebody else', "import { createFetch } from 'ofetch'; createFetch({}, { fetch: «fetch });"],
     [
       'a helper that also calls by itself',
       "const carrier = (fn) => a ? callDownstream('carrier', fn) : fn(); carrier(() => «fetch(u));",
