@@ -29,13 +29,15 @@ const HELP = `penstock: one gate between an agent's tool calls and the services 
   penstock profiles [name]
                           lists what is known of public APIs, or prints one profile with the source of
                           each figure
+  penstock guard [paths]  finds calls in source files that pass no gate (guard --help says more)
   penstock schema         prints the JSON Schema of policy files, for editors
   penstock help           prints this
   penstock --version      prints the version
 
 The file is YAML, or JSON where its name ends in .json; without one, ${DEFAULT_FILE} is read.
 Overrides such as PENSTOCK__CARRIER__MAX_WAIT=20s are taken from the environment.
-Exit codes: 0 all is well, 1 the policy has problems or a sink failed, 2 the command was not understood.
+Exit codes: 0 all is well, 1 the policy has problems, a sink failed or a call passes no gate, 2 the command was
+not understood.
 `;
 
 type Command = (args: readonly string[], io: Io, given: Pick<Parsed, 'file'>) => Promise<number>;
@@ -52,6 +54,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
 const OWN_OPTIONS: ReadonlyMap<string, (args: readonly string[], io: Io) => Promise<number>> = new Map([
   ['check', checked],
   ['top', top],
+  ['guard', guard],
 ]);
 
 /**
@@ -167,6 +170,12 @@ async function profiled(args: readonly string[], io: Io): Promise<number> {
 async function top(args: readonly string[], io: Io): Promise<number> {
   const view = await import('./top.ts');
   return view.top(args, io);
+}
+
+/** Loaded when it is asked for: a parser is much to read for the other commands. */
+async function guard(args: readonly string[], io: Io): Promise<number> {
+  const command = await import('./guard.ts');
+  return command.guard(args, io);
 }
 
 function onlyFile(args: readonly string[]): string | undefined {
