@@ -1,0 +1,3 @@
+/** For whoever has Bottleneck today: a policy from its settings, and a limiter as what hands out a lane's turns. */
+export { bottleneckEngine, type GroupLike } from './bottleneck/handed-in.ts';
+export type { LimiterLike } from './bottleneck/limiter.ts';
