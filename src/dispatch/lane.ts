@@ -293,7 +293,9 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   #pump(at?: number): void {
     this.#service.pump(at);
-    if (this.isShut && this.isAtRest) this.ports.rested();
+    if (!this.isShut || !this.isAtRest) return;
+    this.#turns.rest();
+    this.ports.rested();
   }
 
   #gone(waiter: Waiter): boolean {

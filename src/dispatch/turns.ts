@@ -120,6 +120,11 @@ export class Turns implements FlightShadow {
     this.#stopTrial ??= this.#lane.ports.clock.setTimer(SILENT_MS, () => this.#endTrial());
   }
 
+  /** Nobody will come: whatever the engine holds is let go, another one is made should the lane come back. */
+  rest(): void {
+    if (this.#engine !== undefined) this.#leave();
+  }
+
   /** The lane is given up. */
   stop(): void {
     this.#stopTrial?.();
@@ -207,8 +212,10 @@ export class Turns implements FlightShadow {
     this.#giveBack();
     for (const turn of this.#inFlight.values()) turn.end();
     this.#inFlight = new Map();
-    this.#engine?.close();
+    const engine = this.#engine;
+    // Before it is closed: what it drops then is nobody's any more.
     this.#engine = undefined;
+    engine?.close();
     this.#asked = 0;
     this.#paceMs = 0;
   }
