@@ -179,7 +179,8 @@ export class Turns implements FlightShadow {
     this.#asked--;
     const { line } = this.#lane;
     const isShort = this.#asked + this.#kept.length < line.length;
-    const victim = waiter.isInLine && waiter.ending === undefined ? waiter : isShort ? line.displaceable(-1) : undefined;
+    const victim =
+      waiter.isInLine && waiter.ending === undefined ? waiter : isShort ? line.displaceable(-1) : undefined;
     if (victim === undefined) return;
     this.#endings.refuse(victim, turnDropped(why), this.#lane.readNow());
     this.#lane.pump();

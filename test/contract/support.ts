@@ -45,7 +45,7 @@ export class Stage {
     this.dispatcher = createDispatcher(
       { downstreams: { api: own } },
       { alertSinks: [], env: {}, onAlert: (alert) => this.alerts.push(alert), ...options, engines },
-    );
+    ) as Dispatcher;
     this.record = recordEvents(this.dispatcher);
   }
 
