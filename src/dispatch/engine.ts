@@ -27,6 +27,8 @@ export interface TurnAsk {
 export interface Engine {
   /** Turns that a lane may have asked for at a time; Infinity where others ask the same limiter: one for each waiter. */
   readonly mostAsked: number;
+  /** The least time between two of its turns, as far as it knows, in milliseconds. */
+  readonly leastGapMs: number;
   readonly ask: (ask: TurnAsk) => void;
   /** Whether it goes on under another plan; else another one is made. */
   readonly suits: (plan: DownstreamPlan) => boolean;

@@ -77,8 +77,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     this.#looks = new Looks(this, this.#endings, this.pump);
     this.#watch = new Watch(this);
     this.#turns = new Turns(this, this.#endings, account);
-    this.#turns.use(engine, plan);
-    this.follower = engine === undefined ? undefined : this.#turns;
+    this.follower = this.#turns.use(engine, plan);
     const parts = {
       flight: this.#flight,
       endings: this.#endings,
@@ -208,11 +207,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   /** Refuses those that wait and match; how many. */
   cancel(matches: (request: Request) => boolean, refusal: Refusal): number {
-    const matching: Waiter[] = [];
-    this.line.each((waiter) => {
-      if (matches(waiter.request)) matching.push(waiter);
-    });
-    const count = this.#endings.end(matching, this.#endings.refusing(refusal, this.readNow()));
+    const count = this.#endings.cancel(matches, this.#endings.refusing(refusal, this.readNow()));
     if (count > 0) this.#pump();
     return count;
   }
@@ -271,8 +266,8 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   #plan(now: number): void {
     const isOpen = this.mode !== 'enforce';
     const engine = isOpen ? undefined : this.ports.engineFor(this.policy);
-    this.#turns.use(engine, this.policy);
-    this.follower = this.shadow ?? (engine === undefined ? undefined : this.#turns);
+    const turns = this.#turns.use(engine, this.policy);
+    this.follower = this.shadow ?? turns;
     this.gate.replan(isOpen ? openPlan(this.policy, this.mode) : gatePlan(this.policy, engine !== undefined), now);
     this.#admission.replanned(now, isOpen);
   }

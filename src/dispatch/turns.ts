@@ -46,6 +46,7 @@ export class Turns implements FlightShadow {
   #inFlight = new Map<ActiveCall, Turn>();
   #takenAt = Number.NEGATIVE_INFINITY;
   #cameAt = Number.NEGATIVE_INFINITY;
+  #endedAt = Number.NEGATIVE_INFINITY;
   #paceMs = 0;
   #stopTrial: (() => void) | undefined;
 
@@ -60,20 +61,28 @@ export class Turns implements FlightShadow {
     return this.#maker !== undefined;
   }
 
-  /** From now on under this plan; `maker`: undefined where the lane reckons itself, or holds nothing back. */
-  use(maker: EngineMaker | undefined, plan: DownstreamPlan): void {
+  /**
+   * From now on under this plan; `maker`: undefined where the lane reckons itself, or holds nothing back. Returns
+   * who is to be told of the calls in flight.
+   */
+  use(maker: EngineMaker | undefined, plan: DownstreamPlan): FlightShadow | undefined {
     this.#plan = plan;
-    if (maker !== undefined && maker === this.#maker && this.#engine?.suits(plan) !== false) return;
-    this.#leave();
-    this.#maker = maker;
-    this.#setTurnAt();
+    if (maker === undefined || maker !== this.#maker || this.#engine?.suits(plan) === false) {
+      this.#leave();
+      this.#maker = maker;
+      this.#setTurnAt();
+    }
+    return maker === undefined ? undefined : this;
   }
 
   /** Asks for what is missing and gives back what nobody waits for. `waiter`: one that has just come. */
   tend(waiter?: Waiter): void {
     const { line } = this.#lane;
     if (this.#maker === undefined) return;
-    if (line.length === 0) this.#giveBack();
+    if (line.length === 0) {
+      this.#giveBack();
+      return;
+    }
     let missing = Math.min(line.length, this.#made().mostAsked) - this.#asked - this.#kept.length;
     if (missing <= 0) return;
     if (waiter !== undefined && missing === 1) {
@@ -94,7 +103,7 @@ export class Turns implements FlightShadow {
     if (kept === undefined) return;
     this.#takenAt = now;
     if (call.request.needsPlace) this.#inFlight.set(call, kept.turn);
-    else kept.turn.end();
+    else this.#end(kept.turn);
     this.#setTurnAt();
   }
 
@@ -104,8 +113,10 @@ export class Turns implements FlightShadow {
   };
 
   ended: FlightShadow['ended'] = (call) => {
-    this.#inFlight.get(call)?.end();
+    const turn = this.#inFlight.get(call);
+    if (turn === undefined) return;
     this.#inFlight.delete(call);
+    this.#end(turn);
   };
 
   /** Whether a call that finds the queue full may still be one that starts at once: the engine has yet to say. */
@@ -131,6 +142,11 @@ export class Turns implements FlightShadow {
     this.#stopTrial = undefined;
     this.#leave();
     this.#maker = undefined;
+  }
+
+  #end(turn: Turn): void {
+    this.#endedAt = this.#lane.lastNow;
+    turn.end();
   }
 
   #made(): Engine {
@@ -166,9 +182,11 @@ export class Turns implements FlightShadow {
     const now = lane.readNow();
     this.#asked--;
     const sinceLast = now - this.#cameAt;
-    // Where it was asked for before the last one came, the engine has made it wait: that is its pace.
-    if (askedAt <= this.#cameAt) this.#paceMs = sinceLast;
-    const gapMs = Math.max(now - Math.max(askedAt, this.#cameAt), Math.min(this.#paceMs, sinceLast));
+    const freeAt = Math.max(askedAt, this.#cameAt, this.#endedAt);
+    // Asked for before the last one came, and no turn was given back since: it is the engine that made it wait.
+    if (freeAt === this.#cameAt) this.#paceMs = sinceLast;
+    const paceMs = Math.max(this.#paceMs, this.#engine?.leastGapMs ?? 0);
+    const gapMs = Math.max(now - freeAt, Math.min(paceMs, sinceLast));
     this.#cameAt = now;
     this.#kept.push({ turn, at: now, gapMs });
     this.#setTurnAt();
@@ -204,7 +222,7 @@ export class Turns implements FlightShadow {
 
   #giveBack(): void {
     if (this.#kept.length === 0) return;
-    for (const { turn } of this.#kept) turn.end();
+    for (const { turn } of this.#kept) this.#end(turn);
     this.#kept = [];
     this.#setTurnAt();
   }

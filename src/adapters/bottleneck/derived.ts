@@ -55,6 +55,7 @@ export const derivedEngine: EngineMaker = {
     const known = JSON.stringify(settings);
     return engineOf(limiter, {
       mostAsked: MOST_ASKED,
+      leastGapMs: minTime,
       suits: (next) => JSON.stringify(derive(next)) === known,
       close: () => {
         void limiter.stop({ dropWaitingJobs: true }).catch(() => undefined);

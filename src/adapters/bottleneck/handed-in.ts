@@ -30,8 +30,10 @@ export function bottleneckEngine(limiter: LimiterLike | GroupLike): EngineMaker 
     kind: 'bottleneck',
     make: ({ account = NO_ACCOUNT }): Engine => {
       const own = isLimiter(limiter) ? limiter : limiter.key(account);
+      const { minTime } = settingsOf(own) ?? {};
       return engineOf(own, {
         mostAsked: Number.POSITIVE_INFINITY,
+        leastGapMs: typeof minTime === 'number' ? minTime : 0,
         suits: () => true,
         close: () => undefined,
         weightOf: ({ permits, priority }) => weightOf(own, permits, priority === 'nested'),

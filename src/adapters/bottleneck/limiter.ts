@@ -59,8 +59,8 @@ export function askLimiter(limiter: LimiterLike, ask: TurnAsk, weight: number): 
 /** The engine that asks a limiter. */
 export function engineOf(
   limiter: LimiterLike,
-  options: Pick<Engine, 'mostAsked' | 'suits' | 'close'> & { readonly weightOf: (ask: TurnAsk) => number },
+  options: Omit<Engine, 'ask'> & { readonly weightOf: (ask: TurnAsk) => number },
 ): Engine {
-  const { mostAsked, suits, close, weightOf } = options;
-  return { mostAsked, suits, close, ask: (ask) => askLimiter(limiter, ask, weightOf(ask)) };
+  const { weightOf, ...rest } = options;
+  return { ...rest, ask: (ask) => askLimiter(limiter, ask, weightOf(ask)) };
 }
