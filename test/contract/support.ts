@@ -21,6 +21,52 @@ export const KINDS: readonly Kind[] = [
   { name: 'bottleneck, handed in', slackMs: 20, predicts: false },
 ];
 
+/**
+ * Where an engine of Bottleneck's is not held to what our own lane does: all of it. Each is tested in the suite, or
+ * in `test/adapters/bottleneck`; docs/from-bottleneck.md shows the same table.
+ */
+export const EXCEPTIONS: readonly { readonly what: string; readonly bottleneck: string }[] = [
+  {
+    what: 'a call that nothing holds back starts one microtask after it was made',
+    bottleneck: 'some 5 ms later: four timers for each call; a few hundred calls a second',
+  },
+  {
+    what: 'a call that cannot make it is refused at once',
+    bottleneck:
+      'nothing is foretold: it is refused when its deadline or `maxWait` comes; at once only where a hold is known to last longer',
+  },
+  {
+    what: '`forecast`, `expectedWaitMs` and `onWait` say how long a wait will be',
+    bottleneck: 'at least so long: what a hold and the counters of the server leave, else 0',
+  },
+  {
+    what: 'a caller that leaves takes nothing',
+    bottleneck:
+      'its job stays in the queue of the limiter: whoever comes meanwhile takes its turn, else the permit is lost',
+  },
+  {
+    what: 'no `queued` event, no wait span for a call that need not wait',
+    bottleneck: 'each call is in line until the limiter answers',
+  },
+  {
+    what: '`maxQueueDepth` refuses at once',
+    bottleneck: 'once the limiter has been silent for 50 ms, where a call might still have started at once',
+  },
+  {
+    what: 'every quota is paced, and a burst saved up in each',
+    bottleneck: 'the slowest quota is paced; the others stop what would be too much in a window',
+  },
+  {
+    what: 'the clock of the dispatcher decides',
+    bottleneck:
+      'the timers and the wall clock of the machine do: a step back of that clock holds the limiter for as long',
+  },
+  {
+    what: '`mode: observe` reports what this lane would do',
+    bottleneck: 'it reports what our own lane would do; the limiter is not asked',
+  },
+];
+
 /** A call as the suite watches it. Instants are milliseconds since the stage was set. */
 export interface Seen {
   readonly promise: Promise<unknown>;
