@@ -8,7 +8,7 @@ import { type Clock, createSystemClock } from './base/clock.ts';
 import { type AdmissionError, DispatcherClosed, UnknownDownstream } from './base/errors.ts';
 import type { Inside } from './base/inside.ts';
 import { nearest } from './base/nearest.ts';
-import type { PolicyChange } from './base/plan.ts';
+import type { DownstreamPlan, PolicyChange } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import { show } from './base/text.ts';
 import type { Mode } from './base/words.ts';
@@ -20,6 +20,7 @@ import { readDownstream } from './dispatch/reading.ts';
 import { cancelled } from './dispatch/refusals.ts';
 import { SignalHub } from './dispatch/signals.ts';
 import { Slices } from './dispatch/slices.ts';
+import { Engines } from './engines.ts';
 import { diagnose } from './feedback/diagnosis.ts';
 import { Judges } from './judges.ts';
 import { Modes } from './modes.ts';
@@ -65,6 +66,8 @@ export class Composition {
     this.bus = new EventBus(() => clock.wallNow());
     const judges = new Judges(options.classify ?? {}, this.bus, () => clock.wallNow());
     judges.check(plan);
+    const engines = new Engines(options.engines ?? {});
+    engines.check(plan);
     this.#modes = new Modes(modeOfAll(this.env));
     const instance = random().toString(36).slice(2, 10).padEnd(8, '0');
     this.desk = createAlertDesk({
@@ -83,6 +86,7 @@ export class Composition {
       signals: new SignalHub(),
       slices: this.slices,
       raise: (facts: AlertFacts) => void this.desk.raise(this.#diagnosed(facts)),
+      engineFor: (wanted: DownstreamPlan) => engines.for(wanted),
       random,
       nextCallId: () => ++this.#callId,
       nextIncidentId: () => `${instance}-i${++this.#incidentId}`,

@@ -2,6 +2,7 @@ import { InvalidCall } from '../base/errors.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { show } from '../base/text.ts';
 import type { Mode } from '../base/words.ts';
+import { isForgettable } from './forgettable.ts';
 import { Lane } from './lane.ts';
 import type { LanePorts } from './ports.ts';
 import { type Refusal, tooManyAccounts } from './refusals.ts';
@@ -55,7 +56,7 @@ export class Downstream {
     let lane = this.#accounts.get(account);
     if (lane !== undefined) return lane;
     if (this.#accounts.size >= this.plan.maxAccounts) this.#forget();
-    lane = new Lane(this.plan, this.ports);
+    lane = new Lane(this.plan, this.ports, account);
     lane.setMode(this.mode, this.#kept);
     if (this.#pausedUntil > this.ports.clock.now()) lane.pause(this.#pausedUntil, this.#pauseReason);
     if (this.#shut !== undefined) lane.shut(this.#shut, true);
@@ -129,7 +130,7 @@ export class Downstream {
 
   /** Knows nothing that one made anew would not. */
   get isForgettable(): boolean {
-    for (const lane of this.lanes()) if (!lane.isForgettable) return false;
+    for (const lane of this.lanes()) if (!isForgettable(lane)) return false;
     return this.#pausedUntil <= this.ports.clock.now();
   }
 
@@ -154,7 +155,8 @@ export class Downstream {
   /** Lets go of the lanes that know nothing worth keeping; throws where there is none. */
   #forget(): void {
     for (const [account, lane] of this.#accounts) {
-      if (!lane.isForgettable) continue;
+      if (!isForgettable(lane)) continue;
+      lane.dispose();
       this.forgotten.add(lane.tally);
       this.#accounts.delete(account);
     }

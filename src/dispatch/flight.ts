@@ -14,7 +14,7 @@ const LEASE_MS = 600_000;
 /** A lease given back without a word: nothing is known, so nothing is learned but that it is over. */
 export const NOTHING_SAID: Verdict = { outcome: 'success' };
 
-/** What is told of the calls in flight where a lane only observes. */
+/** What is told of the calls in flight where a lane only observes, or an engine hands out its turns. */
 export interface FlightShadow {
   readonly learn: (verdict: Verdict, call: ActiveCall) => void;
   /** The call has settled, or its place was given back. `hadPlace`: until now. */
@@ -23,8 +23,8 @@ export interface FlightShadow {
 
 /** What the calls in flight need of their lane. */
 export interface FlightHost extends LaneCore {
-  /** What keeps the books of a lane that only observes. */
-  readonly shadow: FlightShadow | undefined;
+  /** What keeps the books of a lane that only observes, or hands out the turns of one that enforces. */
+  readonly follower: FlightShadow | undefined;
   readonly isShut: boolean;
   /** A place or permits have come back, or an end has moved: whose turn is it? */
   readonly pump: (at?: number) => void;
@@ -119,10 +119,10 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
 
   /** The outcome is here, on time or late: the place comes back and the lane learns from it. */
   settle(call: ActiveCall, value: unknown, thrown: boolean, seen?: Verdict): void {
-    const { running, ports, tally, gate, line, name, isShut, shadow } = this.#lane;
+    const { running, ports, tally, gate, line, name, isShut, follower } = this.#lane;
     const { request } = call;
     const isTold = call.state === 'running' && (call.isTold || ports.bus.isHeard);
-    const isTimed = isTold || gate.plan.maxConcurrent !== undefined || shadow !== undefined;
+    const isTimed = isTold || gate.plan.maxConcurrent !== undefined || follower !== undefined;
     const now = isTimed ? this.#lane.readNow() : call.startedAt;
     const hadPlace = running.settle(call, now);
     if (request.signals.length > 0) for (const signal of request.signals) ports.signals.remove(signal, this, call);
@@ -137,10 +137,10 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       const { heard, incidents } = this.#lane;
       if (verdict.outcome === 'throttled') heard.witness.throttled(call.startNumber);
       if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call, verdict.outcome);
-      if (shadow === undefined) incidents.learn(verdict, call.epoch, request.tool, request.runId);
-      else shadow.learn(verdict, call);
+      if (follower === undefined) incidents.learn(verdict, call.epoch, request.tool, request.runId);
+      else follower.learn(verdict, call);
     }
-    if (shadow !== undefined) shadow.ended(call, hadPlace, now);
+    if (follower !== undefined) follower.ended(call, hadPlace, now);
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)
       this.#lane.pump(isTimed ? now : undefined);
   }
@@ -274,7 +274,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   #orphan(call: ActiveCall, now: number): void {
     const { running, incidents, gate } = this.#lane;
     running.orphan(call, now);
-    if (call.host.ghost === undefined) this.#lane.shadow?.ended(call, true, now);
+    if (call.host.ghost === undefined) this.#lane.follower?.ended(call, true, now);
     const grace = formatDuration(gate.plan.leaseGraceMs);
     const detail = `A call still had not settled ${grace} after its end (leaseGrace); its place was given back.`;
     this.#note('orphaned', detail);

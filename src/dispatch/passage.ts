@@ -33,7 +33,15 @@ const FIELDS = ['deadline', 'signal', 'priority', 'cost', 'tool', 'runId', 'idem
  * and for what an alert has to say, and no limit of the policy binds.
  */
 export function openPlan(plan: DownstreamPlan, mode: Mode): DownstreamPlan {
-  const { maxConcurrent: _, minIntervalMs: _i, maxQueueDepth: _d, maxWaitMs: _w, maxRunMs: _r, ...rest } = plan;
+  const {
+    maxConcurrent: _,
+    minIntervalMs: _i,
+    maxQueueDepth: _d,
+    maxWaitMs: _w,
+    maxRunMs: _r,
+    engine: _e,
+    ...rest
+  } = plan;
   // Whoever has switched it off wants to hear of a 429, and of nothing that comes before one.
   return { ...rest, unlimited: true, ...(mode === 'off' ? { earlyAlerts: false } : {}) };
 }

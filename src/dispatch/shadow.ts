@@ -82,6 +82,8 @@ export class Shadow<B extends Books = Books> implements FlightShadow, GhostHost 
       clock: this.clock,
       bus: new EventBus(() => lane.ports.clock.wallNow()),
       judge: () => NOTHING_SAID,
+      // What is only observed must take no turns of a limiter: the books reckon themselves.
+      engineFor: () => undefined,
       raise: (facts) => this.#raise(facts),
       spoken: new Spoken(),
       // What really starts is counted by the lane itself.

@@ -9,7 +9,15 @@ import { declaredUnits, planQuotas } from './quotas.ts';
 import { DEFAULTS } from './values.ts';
 
 /** Limits that an `unlimited` downstream cannot have. */
-const LIMITS: readonly OptionName[] = ['quota', 'burst', 'maxConcurrent', 'minInterval', 'maxQueueDepth', 'maxWait'];
+const LIMITS: readonly OptionName[] = [
+  'quota',
+  'burst',
+  'maxConcurrent',
+  'minInterval',
+  'maxQueueDepth',
+  'maxWait',
+  'engine',
+];
 
 /** The plan of one downstream; `now` (epoch milliseconds) bounds its mute. What breaks a rule is noted in the draft; the plan is then not to be used. */
 export function planDownstream(draft: Draft, now: number): DownstreamPlan {
@@ -40,6 +48,7 @@ export function planDownstream(draft: Draft, now: number): DownstreamPlan {
     idempotent: options.idempotent ?? false,
     maxAccounts: options.maxAccounts ?? DEFAULTS.maxAccounts,
     unlimited,
+    ...(options.engine === undefined ? {} : { engine: options.engine }),
     workers,
     ...(options.earlyAlerts === false ? { earlyAlerts: false } : {}),
     ...(options.hosts === undefined ? {} : { hosts: [...options.hosts] }),

@@ -96,6 +96,12 @@ const identity = {
     meaning: 'No admission control at all; calls are still measured',
     value: false,
   }).optional(),
+  engine: option(z.enum(['penstock', 'bottleneck']), {
+    expected: 'penstock or bottleneck',
+    meaning:
+      'What hands out turns: our own lane, or a Bottleneck limiter made from these limits or handed to `createDispatcher` (docs/from-bottleneck.md)',
+    default: 'penstock, unless the program hands in an engine',
+  }).optional(),
   workers: option(whole(1), {
     expected: 'a whole number, 1 or more',
     meaning:
