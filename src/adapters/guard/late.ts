@@ -10,11 +10,9 @@ const HANDLER = 'handler';
 /** The frame that tells lies below what undici does between its own queue and the request. */
 const DEPTH = 50;
 
-const LATE: readonly (readonly [RegExp, 'queued' | 'redirect' | 'retry'])[] = [
-  [/\bRetryHandler\b/, 'retry'],
-  [/\bRedirectHandler\b/, 'redirect'],
-  [/\bonDrain\b|\bemitDrain\b|\bParser\.on/, 'queued'],
-];
+/** What stands nearest to the request in the stack says how it came about. */
+const SIGNS =
+  /\b(?:(?<own>fetching|httpNetworkFetch)|(?<retry>RetryHandler)|(?<redirect>RedirectHandler)|(?<queued>onDrain|emitDrain|Parser\.on))/;
 
 let handlerKey: symbol | undefined;
 
@@ -27,9 +25,10 @@ let handlerKey: symbol | undefined;
 export function whose(request: object): Whose {
   const handler = handlerOf(request);
   if (isResource(handler)) return { kind: 'known', held: handler.runInAsyncScope(current) };
-  const stack = stackNow();
-  for (const [sign, kind] of LATE) if (sign.test(stack)) return { kind };
-  return { kind: 'known', held: current() };
+  const { retry, redirect, queued } = SIGNS.exec(stackNow())?.groups ?? {};
+  if (retry !== undefined) return { kind: 'retry' };
+  if (redirect !== undefined) return { kind: 'redirect' };
+  return queued === undefined ? { kind: 'known', held: current() } : { kind: 'queued' };
 }
 
 function handlerOf(request: object): unknown {
