@@ -163,7 +163,7 @@ export interface InventorySnapshot {
   readonly claimed: readonly ClaimedHost[];
   /** Hosts that belong to none, the most requests first. */
   readonly unclaimed: readonly SeenHost[];
-  /** Requests to hosts that came after so many others that they are not listed. */
+  /** Requests to hosts that belong to none and came after so many others that they are not listed. */
   readonly others: number;
 }
 
@@ -176,6 +176,7 @@ export interface SeenHost {
   readonly lastAt: number;
 }
 
+/** Hosts of a downstream that came after too many others are one line: `other hosts`. */
 export interface ClaimedHost extends SeenHost {
   readonly downstream: string;
   /** Made within a call or a lease of the downstream. */

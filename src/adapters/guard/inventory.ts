@@ -6,6 +6,9 @@ import { type Address, readOrigin } from './address.ts';
 /** Origins are remembered so that an address is read once; a process that talks to ever new ones begins anew. */
 const MOST_ORIGINS = 2_000;
 
+/** Stands for hosts that are not listed. */
+const REST: Address = { host: '*', port: 0, protocol: 'https:', text: 'other hosts' };
+
 /** What was seen of one host. */
 export class Row {
   readonly address: Address;
@@ -30,7 +33,8 @@ export class Inventory {
   readonly #since: number;
   readonly #rows = new Map<string, Row>();
   readonly #byOrigin = new Map<string, Row>();
-  #others = 0;
+  /** Of each downstream, and of none: all hosts together that are not listed. */
+  readonly #rest = new Map<string | undefined, Row>();
   readonly #listed = { claimed: 0, unclaimed: 0 };
   #seen: ReadonlyMap<string, DownstreamPlan> | undefined;
   #index = new HostIndex(new Map());
@@ -52,12 +56,12 @@ export class Inventory {
   count(row: Row, at: number): void {
     row.requests++;
     row.lastAt = at;
-    if (row.firstAt === 0) this.#begin(row, at);
+    if (row.firstAt === 0) row.firstAt = at;
   }
 
   /** Those of a downstream that are listed. */
   rowsOf(downstream: string): Row[] {
-    return [...this.#rows.values()].filter((row) => row.downstream === downstream);
+    return [...this.#all()].filter((row) => row.downstream === downstream);
   }
 
   read(): InventorySnapshot {
@@ -65,10 +69,11 @@ export class Inventory {
     const plans = this.#plans();
     const claimed: ClaimedHost[] = [];
     const unclaimed: SeenHost[] = [];
-    for (const row of this.#rows.values()) {
+    for (const row of this.#all()) {
       const { downstream, requests, gated, ungated, retries, unattributed, firstAt, lastAt } = row;
       const seen = { host: row.address.text, requests, firstAt, lastAt };
       const retriesOff = retries === 0 ? undefined : plans.get(downstream ?? '')?.retriesOff;
+      if (row === this.#rest.get(undefined)) continue;
       if (downstream === undefined) unclaimed.push(seen);
       else {
         const off = retriesOff === undefined ? {} : { retriesOff };
@@ -76,7 +81,8 @@ export class Inventory {
       }
     }
     claimed.sort((a, b) => b.ungated - a.ungated || byRequests(a, b));
-    return { since: this.#since, claimed, unclaimed: unclaimed.sort(byRequests), others: this.#others };
+    const others = this.#rest.get(undefined)?.requests ?? 0;
+    return { since: this.#since, claimed, unclaimed: unclaimed.sort(byRequests), others };
   }
 
   /** A policy was changed: hosts may belong to another downstream, or to none any more. */
@@ -92,6 +98,7 @@ export class Inventory {
       if (row.downstream !== undefined) this.#listed.claimed++;
     }
     this.#listed.unclaimed = this.#rows.size - this.#listed.claimed;
+    for (const name of this.#rest.keys()) if (name !== undefined && !plans.has(name)) this.#rest.delete(name);
   }
 
   #read(key: string, origin: string, name: unknown): Row | undefined {
@@ -101,23 +108,32 @@ export class Inventory {
     const named =
       typeof name === 'string' && this.#find(own) === undefined ? readOrigin(`${own.protocol}//${name}`) : undefined;
     const address = named !== undefined && this.#find(named) !== undefined ? named : own;
-    const row = this.#rows.get(idOf(address)) ?? new Row(address);
-    row.downstream = this.#find(address);
+    const row = this.#rows.get(idOf(address)) ?? this.#list(address);
     if (this.#byOrigin.size >= MOST_ORIGINS) this.#byOrigin.clear();
     this.#byOrigin.set(key, row);
     return row;
   }
 
-  #begin(row: Row, at: number): void {
-    const { downstream, address } = row;
+  #list(address: Address): Row {
+    const downstream = this.#find(address);
     const kind = downstream === undefined ? 'unclaimed' : 'claimed';
-    if (this.#listed[kind] >= this.#most) {
-      this.#others++;
-      return;
+    const isFull = this.#listed[kind] >= this.#most;
+    const rest = isFull ? this.#rest.get(downstream) : undefined;
+    if (rest !== undefined) return rest;
+    const row = new Row(isFull ? REST : address);
+    row.downstream = downstream;
+    if (isFull) {
+      this.#rest.set(downstream, row);
+    } else {
+      this.#rows.set(idOf(address), row);
+      this.#listed[kind]++;
     }
-    this.#listed[kind]++;
-    row.firstAt = at;
-    this.#rows.set(idOf(address), row);
+    return row;
+  }
+
+  *#all(): IterableIterator<Row> {
+    yield* this.#rows.values();
+    yield* this.#rest.values();
   }
 
   #find({ host, port, protocol }: Address): string | undefined {
