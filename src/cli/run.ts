@@ -25,6 +25,8 @@ const HELP = `penstock: one gate between an agent's tool calls and the services 
                           sends a marked test alert to every sink of a policy, or to one, and says
                           what each receiver answered
   penstock top [url...]   shows what the downstreams of running processes do, live (top --help says more)
+  penstock inventory [url...]
+                          lists the hosts that running processes send requests to, and whose they are
   penstock schema         prints the JSON Schema of policy files, for editors
   penstock help           prints this
   penstock --version      prints the version
@@ -47,6 +49,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
 const OWN_OPTIONS: ReadonlyMap<string, (args: readonly string[], io: Io) => Promise<number>> = new Map([
   ['check', checked],
   ['top', top],
+  ['inventory', inventory],
 ]);
 
 /**
@@ -157,6 +160,11 @@ async function version(io: Io): Promise<number> {
 async function top(args: readonly string[], io: Io): Promise<number> {
   const view = await import('./top.ts');
   return view.top(args, io);
+}
+
+async function inventory(args: readonly string[], io: Io): Promise<number> {
+  const list = await import('./inventory.ts');
+  return list.inventory(args, io);
 }
 
 function onlyFile(args: readonly string[]): string | undefined {
