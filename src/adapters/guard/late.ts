@@ -8,7 +8,7 @@ export type Whose =
 
 const HANDLER = 'handler';
 /** The frame that tells lies below what undici does between its own queue and the request. */
-const DEPTH = 50;
+const DEPTH = 30;
 
 /** What stands nearest to the request in the stack says how it came about. */
 const SIGNS =

@@ -72,18 +72,20 @@ export class Watch implements Watcher {
     const from = current();
     const held = heldOf(from, this, downstream);
     if (held !== undefined && held.requests === 0) this.#take(row, held, request);
-    else if (isUndici) this.#look(row, downstream, method, request, from);
+    // Without a context and with nothing in flight it can be nobody's.
+    else if (isUndici && (from !== undefined || this.#inside.inFlight(downstream) > 0))
+      this.#look(row, downstream, method, request);
     else this.#judge(row, downstream, method, request, from);
   }
 
   /** It does not go without saying whose it is: the context may be somebody else's. */
-  #look(row: Row, downstream: string, method: unknown, request: object, from: Held | undefined): void {
+  #look(row: Row, downstream: string, method: unknown, request: object): void {
     const is = whose(request);
     if (is.kind === 'known') {
       this.#judge(row, downstream, method, request, is.held);
-    } else if (is.kind === 'queued' && this.#inside.inFlight(downstream) === 0) {
-      this.#ungated(row, downstream, method, from);
-    } else if (is.kind === 'retry' && this.#inside.inFlight(downstream) > 0 && !this.#inside.isLeased(downstream)) {
+    } else if (this.#inside.inFlight(downstream) === 0) {
+      this.#ungated(row, downstream, method, undefined);
+    } else if (is.kind === 'retry' && !this.#inside.isLeased(downstream)) {
       row.gated++;
       this.#retry(row, downstream, 2, 1);
     } else {
