@@ -20,6 +20,11 @@ export interface WatchUngatedOptions {
 export interface UngatedWatch {
   /** The hosts that the process has sent requests to since, and whose they are. */
   readonly inventory: () => InventorySnapshot;
+  /**
+   * Runs `fn`. Requests within it to hosts of downstreams are meant to pass no gate (an emergency stop, a health
+   * check): they are counted as `allowed` and told nobody. Returns what `fn` returns, throws what it throws.
+   */
+  readonly allow: <T>(fn: () => T) => T;
   /** Ends it; so does the dispatcher's `close`. Twice is once. */
   readonly stop: () => void;
   readonly [Symbol.dispose]: () => void;
@@ -54,7 +59,7 @@ export function watchUngated(dispatcher: WatchedDispatcher, options: WatchUngate
   }
   const watch = new Watch(inside, { hiddenRetries, mostHosts });
   const stop = (): void => watch.stop();
-  return { inventory: () => watch.inventory(), stop, [Symbol.dispose]: stop };
+  return { inventory: () => watch.inventory(), allow: (fn) => watch.allow(fn), stop, [Symbol.dispose]: stop };
 }
 
 function insideOf(dispatcher: unknown): Inside {

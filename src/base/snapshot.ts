@@ -183,6 +183,8 @@ export interface ClaimedHost extends SeenHost {
   readonly gated: number;
   /** Made outside any. */
   readonly ungated: number;
+  /** Likewise, and meant to be: made within `allow`. */
+  readonly allowed: number;
   /** Of `gated`, those that a call made beyond what its permits are for. */
   readonly retries: number;
   /** Of which it cannot be told whose they were. */

@@ -150,12 +150,12 @@ function titled(url: string, name: string | undefined): string {
 function claimedLines(claimed: readonly ClaimedHost[], at: number): string[] {
   if (claimed.length === 0) return ['No request went to a host of a downstream.'];
   return table(
-    ['HOST', 'DOWNSTREAM', 'REQUESTS', 'GATED', 'UNGATED', 'RETRIES', 'UNKNOWN', 'LAST'],
+    ['HOST', 'DOWNSTREAM', 'REQUESTS', 'GATED', 'UNGATED', 'ALLOWED', 'RETRIES', 'UNKNOWN', 'LAST'],
     2,
-    claimed.map(({ host, downstream, requests, gated, ungated, retries, unattributed, lastAt }) => [
+    claimed.map(({ host, downstream, requests, gated, ungated, allowed, retries, unattributed, lastAt }) => [
       host,
       downstream,
-      ...[requests, gated, ungated, retries, unattributed].map(String),
+      ...[requests, gated, ungated, allowed, retries, unattributed].map((count) => String(count ?? 0)),
       ago(at, lastAt),
     ]),
   );

@@ -22,9 +22,10 @@ const SEEN: InventorySnapshot = {
     {
       host: 'api.openai.com',
       downstream: 'openai',
-      requests: 120,
+      requests: 121,
       gated: 118,
       ungated: 2,
+      allowed: 1,
       retries: 4,
       unattributed: 0,
       firstAt: AT - 3_500_000,
@@ -45,8 +46,8 @@ test('a table of what is claimed, one of what is not, and what to do', async () 
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out).toBe(`penstock inventory  checkout (${url})  since 2026-01-01T02:00:00Z
 
-HOST            DOWNSTREAM  REQUESTS  GATED  UNGATED  RETRIES  UNKNOWN  LAST
-api.openai.com  openai           120    118        2        4        0   41s
+HOST            DOWNSTREAM  REQUESTS  GATED  UNGATED  ALLOWED  RETRIES  UNKNOWN  LAST
+api.openai.com  openai           121    118        2        1        4        0   41s
 
 HOST OF NO DOWNSTREAM  REQUESTS  FIRST  LAST
 hooks.slack.com              14    57m   10m
@@ -81,7 +82,7 @@ test('a real process, with its token, several dispatchers of which one is watche
   await (await fetch(`${target}/path?key=1`)).text();
   const { code, out } = await inventory([String(status.port), '--token-from', 'TOKEN'], { TOKEN: 's3cret' });
   expect(code).toBe(1);
-  expect(out).toMatch(/^127\.0\.0\.1:\d+ +a +1 +0 +1 +0 +0 +/m);
+  expect(out).toMatch(/^127\.0\.0\.1:\d+ +a +1 +0 +1 +0 +0 +0 +/m);
   expect(out).not.toContain('path');
   expect(out).toContain(
     `! two (http://127.0.0.1:${status.port}): nobody watches its requests: call watchUngated(dispatcher) of penstock/guard there\n`,

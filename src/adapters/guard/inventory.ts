@@ -16,6 +16,7 @@ export class Row {
   requests = 0;
   gated = 0;
   ungated = 0;
+  allowed = 0;
   retries = 0;
   unattributed = 0;
   firstAt = 0;
@@ -70,14 +71,14 @@ export class Inventory {
     const claimed: ClaimedHost[] = [];
     const unclaimed: SeenHost[] = [];
     for (const row of this.#all()) {
-      const { downstream, requests, gated, ungated, retries, unattributed, firstAt, lastAt } = row;
+      const { downstream, requests, gated, ungated, allowed, retries, unattributed, firstAt, lastAt } = row;
       const seen = { host: row.address.text, requests, firstAt, lastAt };
       const retriesOff = retries === 0 ? undefined : plans.get(downstream ?? '')?.retriesOff;
       if (row === this.#rest.get(undefined)) continue;
       if (downstream === undefined) unclaimed.push(seen);
       else {
         const off = retriesOff === undefined ? {} : { retriesOff };
-        claimed.push({ ...seen, downstream, gated, ungated, retries, unattributed, ...off });
+        claimed.push({ ...seen, downstream, gated, ungated, allowed, retries, unattributed, ...off });
       }
     }
     claimed.sort((a, b) => b.ungated - a.ungated || byRequests(a, b));

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { WatchedCall } from '../../base/inside.ts';
+import type { DownstreamPlan } from '../../base/plan.ts';
 
 /** A call that runs, in the async context of all that it begins. */
 export class Held {
@@ -46,6 +47,22 @@ export function current(): Held | undefined {
 export function within<C extends WatchedCall>(owner: object, call: C, fn: (call: C) => unknown): unknown {
   if (storage === undefined) return fn(call);
   return storage.run(new Held(call, owner, unsettled(storage.getStore())), fn, call);
+}
+
+/** Stands for no call: what is begun within it is meant to pass no gate. */
+const ALLOWED: WatchedCall = { costs: [], plan: { name: '' } as DownstreamPlan, state: 'running' };
+
+/** Runs `fn` in an async context whose requests are meant to pass no gate. */
+export function allowing<T>(owner: object, fn: () => T): T {
+  if (storage === undefined) return fn();
+  return storage.run(new Held(ALLOWED, owner, unsettled(storage.getStore())), fn);
+}
+
+export function isAllowed(from: Held | undefined, owner: object): boolean {
+  for (let held = from; held !== undefined; held = held.outer) {
+    if (held.call === ALLOWED && held.owner === owner) return true;
+  }
+  return false;
 }
 
 /** The innermost call of a downstream that has not settled. */

@@ -5,7 +5,7 @@ import { type Listening, listen, type Seen } from './channels.ts';
 import { Findings } from './findings.ts';
 import { Inventory, type Row } from './inventory.ts';
 import { whose } from './late.ts';
-import { close, current, type Held, hasEnded, heldOf, open, within } from './scope.ts';
+import { allowing, close, current, type Held, hasEnded, heldOf, isAllowed, open, within } from './scope.ts';
 
 /** Calls that ran before anybody watched have no async context of ours: for so long at most they are given the benefit of the doubt. */
 const MOST_DOUBT_MS = 600_000;
@@ -50,6 +50,10 @@ export class Watch implements Watcher {
 
   inventory(): InventorySnapshot {
     return this.#inventory.read();
+  }
+
+  allow<T>(fn: () => T): T {
+    return allowing(this, fn);
   }
 
   /** Twice is once. */
@@ -122,6 +126,10 @@ export class Watch implements Watcher {
   }
 
   #ungated(row: Row, downstream: string, method: unknown, from: Held | undefined): void {
+    if (isAllowed(from, this)) {
+      row.allowed++;
+      return;
+    }
     row.ungated++;
     const isAfter = hasEnded(from, this, downstream);
     this.#findings.ungated(row, downstream, method, isAfter, () => this.#inventory.rowsOf(downstream));

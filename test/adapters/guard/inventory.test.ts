@@ -100,6 +100,7 @@ describe('the list', () => {
           requests: 1,
           gated: 0,
           ungated: 0,
+          allowed: 0,
           retries: 0,
           unattributed: 0,
           firstAt: 8,

@@ -258,6 +258,23 @@ test('the close of the dispatcher ends it, and another one may begin', async () 
   expect(dispatcher.snapshot()).not.toHaveProperty('inventory');
 });
 
+test('what is meant to pass no gate is counted and not told', async () => {
+  const { host, url } = await serving();
+  const { dispatcher, watch, alerts, details } = watching({ carrier: { unlimited: true, hosts: [host] } });
+  const request = async (): Promise<string> => (await fetch(url)).text();
+  expect(await watch.allow(request)).toBe('{}');
+  await watch.allow(async () => {
+    await sleep(1);
+    await Promise.all([request(), dispatcher.callDownstream('carrier', request)]);
+  });
+  // Whoever is let go out of a call's own time is meant to as well; what comes after is not.
+  await dispatcher.callDownstream('carrier', () => watch.allow(request));
+  expect([...alerts, ...details('ungated-request')]).toEqual([]);
+  await request();
+  expect(details('ungated-request')).toHaveLength(1);
+  expect(watch.inventory().claimed).toMatchObject([{ requests: 5, gated: 2, ungated: 1, allowed: 2 }]);
+});
+
 test('the policy may change: a host is claimed, or no more', async () => {
   const { host, url } = await serving();
   const { dispatcher, watch, details } = watching({ carrier: { unlimited: true } });
