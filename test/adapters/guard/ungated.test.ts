@@ -267,7 +267,7 @@ test('what is meant to pass no gate is counted and not told', async () => {
     await sleep(1);
     await Promise.all([request(), dispatcher.callDownstream('carrier', request)]);
   });
-  // Whoever is let go out of a call's own time is meant to as well; what comes after is not.
+  // Within a call of the downstream it is that call's.
   await dispatcher.callDownstream('carrier', () => watch.allow(request));
   expect([...alerts, ...details('ungated-request')]).toEqual([]);
   await request();
