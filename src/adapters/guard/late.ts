@@ -47,8 +47,9 @@ function isResource(value: unknown): value is { readonly runInAsyncScope: <T>(fn
 
 function stackNow(): string {
   const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = DEPTH;
-  const { stack = '' } = new Error();
-  Error.stackTraceLimit = stackTraceLimit;
-  return stack;
+  // Where intrinsics are frozen it stays as it is: assigning would throw.
+  Reflect.set(Error, 'stackTraceLimit', DEPTH);
+  const { stack } = new Error();
+  Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
+  return String(stack);
 }
