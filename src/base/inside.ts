@@ -1,6 +1,8 @@
+import type { AlertName } from './alert.ts';
 import type { Clock } from './clock.ts';
 import type { NoticeEvent } from './events.ts';
 import type { DownstreamPlan } from './plan.ts';
+import type { InventorySnapshot } from './snapshot.ts';
 
 /** Where a dispatcher keeps what adapters of this package may ask beyond its public face; works across two copies of it. */
 export const INSIDE: unique symbol = Symbol.for('penstock.inside') as never;
@@ -12,4 +14,40 @@ export interface Inside {
   readonly clock: Clock;
   /** Tells whoever listens to the dispatcher. */
   readonly emit: (event: NoticeEvent) => void;
+  /** Tells a person of something that no call of the downstream ended with. */
+  readonly alert: (alert: SeenAlert) => void;
+  /** The one place for somebody who stands around every call; shared by all lanes, which look at it whenever they run one. */
+  readonly watching: Watching;
+  /** Calls of a downstream that have started and not settled. */
+  readonly inFlight: (downstream: string) => number;
+  /** Whether somebody holds a lease of a downstream that was acquired, so that no function runs within it. */
+  readonly isLeased: (downstream: string) => boolean;
+}
+
+/** What `alert` is told. */
+export interface SeenAlert {
+  readonly name: Extract<AlertName, 'UngatedRequest'>;
+  readonly downstream: string;
+  /** In one or two sentences, without URL, argument or body. */
+  readonly detail: string;
+}
+
+/** A call that runs, as far as whoever watches may see it. */
+export interface WatchedCall {
+  /** What it has taken, one number for each quota of the plan. */
+  readonly costs: readonly number[];
+  readonly plan: DownstreamPlan;
+  readonly state: 'running' | 'overdue' | 'orphaned' | 'settled';
+}
+
+/** Stands around every call of a dispatcher. */
+export interface Watcher {
+  /** Calls `fn` with the call, once and at once; returns what it returns, throws what it throws. */
+  readonly run: <C extends WatchedCall>(call: C, fn: (call: C) => unknown) => unknown;
+  readonly inventory: () => InventorySnapshot;
+  readonly stop: () => void;
+}
+
+export interface Watching {
+  by: Watcher | undefined;
 }

@@ -30,6 +30,8 @@ const HELP = `penstock: one gate between an agent's tool calls and the services 
                           lists what is known of public APIs, or prints one profile with the source of
                           each figure
   penstock guard [paths]  finds calls in source files that pass no gate (guard --help says more)
+  penstock inventory [url...]
+                          lists the hosts that running processes send requests to, and whose they are
   penstock schema         prints the JSON Schema of policy files, for editors
   penstock help           prints this
   penstock --version      prints the version
@@ -55,6 +57,7 @@ const OWN_OPTIONS: ReadonlyMap<string, (args: readonly string[], io: Io) => Prom
   ['check', checked],
   ['top', top],
   ['guard', guard],
+  ['inventory', inventory],
 ]);
 
 /**
@@ -176,6 +179,11 @@ async function top(args: readonly string[], io: Io): Promise<number> {
 async function guard(args: readonly string[], io: Io): Promise<number> {
   const command = await import('./guard.ts');
   return command.guard(args, io);
+}
+
+async function inventory(args: readonly string[], io: Io): Promise<number> {
+  const list = await import('./inventory.ts');
+  return list.inventory(args, io);
 }
 
 function onlyFile(args: readonly string[]): string | undefined {

@@ -236,9 +236,10 @@ export class Admission {
     if (!isIdle) this.#service.pump(now);
     if (fn === undefined) return call.state === 'running' ? call : flight.neverRan(call);
     if (call.dueAt !== Number.POSITIVE_INFINITY || request.signals.length > 0) return flight.runBounded(call, fn);
+    const { by } = core.ports.watching;
     let value: unknown;
     try {
-      value = await fn(call);
+      value = await (by === undefined ? fn(call) : by.run(call, fn));
     } catch (error) {
       flight.settle(call, error, true);
       throw error;

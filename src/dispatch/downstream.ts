@@ -2,6 +2,7 @@ import { InvalidCall } from '../base/errors.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { show } from '../base/text.ts';
 import type { Mode } from '../base/words.ts';
+import { ActiveLease } from './active.ts';
 import { isForgettable } from './forgettable.ts';
 import { Lane } from './lane.ts';
 import type { LanePorts } from './ports.ts';
@@ -126,6 +127,19 @@ export class Downstream {
   get isAtRest(): boolean {
     for (const lane of this.lanes()) if (!lane.isAtRest) return false;
     return true;
+  }
+
+  /** Calls that have started and not settled, whether they still hold a place or not. */
+  get inFlight(): number {
+    let count = 0;
+    for (const { running } of this.lanes()) count += running.inFlight + running.orphaned;
+    return count;
+  }
+
+  /** Somebody holds a lease: those always have an end, so that they are among the calls that are watched for one. */
+  get isLeased(): boolean {
+    for (const { running } of this.lanes()) for (const call of running) if (call instanceof ActiveLease) return true;
+    return false;
   }
 
   /** Knows nothing that one made anew would not. */

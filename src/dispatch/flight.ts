@@ -100,7 +100,8 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       };
       let result: unknown;
       try {
-        result = fn(call);
+        const { by } = this.#lane.ports.watching;
+        result = by === undefined ? fn(call) : by.run(call, fn);
       } catch (error) {
         failed(error);
         return;

@@ -1,6 +1,7 @@
 import type { AlertFacts } from '../base/alert.ts';
 import type { EventBus } from '../base/bus.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Watching } from '../base/inside.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import type { Judge, Verdict } from '../base/verdict.ts';
 import type { Spoken } from '../model/spoken.ts';
@@ -15,6 +16,8 @@ export interface LanePorts {
   readonly clock: Clock;
   readonly bus: EventBus;
   readonly signals: SignalHub;
+  /** Who stands around every call. */
+  readonly watching: Watching;
   readonly slices: Slices;
   /** Another one under another policy. */
   judge: Judge;

@@ -59,6 +59,7 @@ export const ENTRIES = [
   'src/status.ts',
   'src/telemetry.ts',
   'src/testing.ts',
+  'src/adapters/guard.ts',
   'src/cli/main.ts',
 ];
 
