@@ -13,3 +13,15 @@ export interface Inside {
   /** Tells whoever listens to the dispatcher. */
   readonly emit: (event: NoticeEvent) => void;
 }
+
+/** Where a running call can be told early of an answer whose body is still to come; works across two copies of this package. */
+export const HEAR: unique symbol = Symbol.for('penstock.hear') as never;
+
+/** What `fn` returns in the end where the lane has heard its answer through `HEAR`: a success of which all is known. */
+export const HEARD: unique symbol = Symbol.for('penstock.heard') as never;
+
+/** A call as adapters see it that hand on streams. */
+export interface HearingCall {
+  /** The lane hears what a success says of quotas. False: the answer is none, nothing was heard of it, and `fn` is to return it. */
+  readonly [HEAR]?: (answer: unknown) => boolean;
+}

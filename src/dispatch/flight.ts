@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { HEARD } from '../base/inside.ts';
 import type { Verdict } from '../base/verdict.ts';
 import type { Cost } from '../base/words.ts';
 import { ActiveCall, ActiveLease, type CallHost } from './active.ts';
@@ -13,6 +14,7 @@ const LEASE_MS = 600_000;
 
 /** A lease given back without a word: nothing is known, so nothing is learned but that it is over. */
 export const NOTHING_SAID: Verdict = { outcome: 'success' };
+const SUCCEEDED: Verdict = { outcome: 'success' };
 
 /** What is told of the calls in flight where a lane only observes. */
 export interface FlightShadow {
@@ -91,7 +93,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       if (call.state !== 'running') return resolve(this.neverRan(call));
       call.reject = reject;
       const done = (value: unknown): void => {
-        this.settle(call, value, false);
+        this.settle(call, value, false, value === HEARD ? SUCCEEDED : undefined);
         resolve(value);
       };
       const failed = (error: unknown): void => {
@@ -201,6 +203,13 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   release(call: ActiveCall, outcome: unknown, hasOutcome: boolean): void {
     if (call.state === 'settled') return;
     this.settle(call, outcome, false, hasOutcome ? this.#lane.ports.judgeSeen(outcome) : NOTHING_SAID);
+  }
+
+  hear(call: ActiveCall, answer: unknown): boolean {
+    const { outcome, quotas } = this.#lane.ports.judge(answer, false);
+    if (outcome !== 'success') return false;
+    if (quotas !== undefined && call.state !== 'settled') this.#lane.heard.hear(quotas, call, outcome);
+    return true;
   }
 
   nested<T>(outer: ActiveCall, fn: () => T): Promise<Awaited<T>> {
