@@ -93,7 +93,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       if (call.state !== 'running') return resolve(this.neverRan(call));
       call.reject = reject;
       const done = (value: unknown): void => {
-        this.settle(call, value, false, value === HEARD ? SUCCEEDED : undefined);
+        this.settle(call, value, false);
         resolve(value);
       };
       const failed = (error: unknown): void => {
@@ -128,7 +128,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     const now = isTimed ? this.#lane.readNow() : call.startedAt;
     const hadPlace = running.settle(call, now);
     if (request.signals.length > 0) for (const signal of request.signals) ports.signals.remove(signal, this, call);
-    const verdict = seen ?? ports.judge(value, thrown);
+    const verdict = seen ?? (value === HEARD ? SUCCEEDED : ports.judge(value, thrown));
     tally.settled[verdict.outcome]++;
     if (isTold) {
       const { outcome, server } = verdict;

@@ -10,7 +10,7 @@ function rig(model: DownstreamPolicyInput = { maxConcurrent: 1 }) {
   const events: DispatcherEvent[] = [];
   dispatcher.subscribe((event) => events.push(event));
   const settled = () => events.flatMap((event) => (event.type === 'settled' ? [event.outcome] : []));
-  const inFlight = () => dispatcher.snapshot().downstreams.model?.inFlight;
+  const inFlight = () => dispatcher.snapshot().downstreams[0]?.running;
   return { clock, dispatcher, events, settled, inFlight };
 }
 
@@ -231,9 +231,9 @@ describe('an answer with a body', () => {
 
   test('an error is learned at once', async () => {
     const { dispatcher, settled } = rig({});
-    await holdToEnd(dispatcher, 'model', () => new Response('no', { status: 429 }));
     await holdToEnd(dispatcher, 'model', () => new Response('no', { status: 500 }));
-    expect(settled()).toEqual(['throttled', 'failed']);
+    await holdToEnd(dispatcher, 'model', () => new Response('no', { status: 429 }));
+    expect(settled()).toEqual(['failed', 'throttled']);
   });
 
   test('a classifier is not asked about an end', async () => {
