@@ -57,6 +57,8 @@ export const ENTRIES = [
   'src/telemetry.ts',
   'src/testing.ts',
   'src/cli/main.ts',
+  'src/adapters/fetch.ts',
+  'src/adapters/undici.ts',
 ];
 
 /** Not part of the core, which runs wherever JavaScript does: these may import `node:` modules. */
