@@ -55,7 +55,7 @@ export class Downstream {
     let lane = this.#accounts.get(account);
     if (lane !== undefined) return lane;
     if (this.#accounts.size >= this.plan.maxAccounts) this.#forget();
-    lane = new Lane(this.plan, this.ports);
+    lane = new Lane(this.plan, this.ports, account);
     lane.setMode(this.mode, this.#kept);
     if (this.#pausedUntil > this.ports.clock.now()) lane.pause(this.#pausedUntil, this.#pauseReason);
     if (this.#shut !== undefined) lane.shut(this.#shut, true);

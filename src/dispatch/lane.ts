@@ -29,6 +29,7 @@ import { Watch } from './watch.ts';
 /** One downstream's line (per account, where accounts are named): its pieces, and what an operator does to it. */
 export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   readonly name: string;
+  readonly account: string | undefined;
   readonly ports: LanePorts;
   readonly gate: Gate;
   readonly line: Line;
@@ -55,8 +56,9 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   /** Those that waited when it was shut have been refused. */
   #isCleared = false;
 
-  constructor(plan: DownstreamPlan, ports: LanePorts) {
+  constructor(plan: DownstreamPlan, ports: LanePorts, account?: string) {
     this.name = plan.name;
+    this.account = account;
     this.policy = plan;
     this.ports = ports;
     this.lastNow = ports.clock.now();
@@ -149,7 +151,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     if (from === 'observe') this.#closeBooks(now);
     if (from === 'off') forgiveDebts(this.gate, now);
     if (mode === 'observe' && !this.isShut) {
-      this.shadow = new Shadow(this, this.policy, kept, (plan, ports) => new Lane(plan, ports));
+      this.shadow = new Shadow(this, this.policy, kept, (plan, ports) => new Lane(plan, ports, this.account));
     }
     this.mode = mode;
     this.gate.holds.end(['operator']);
@@ -164,10 +166,9 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   /** Goes on under another policy: levels, holds, incidents and calls in flight are kept. */
   replan(plan: DownstreamPlan): void {
-    const now = this.readNow();
     this.policy = plan;
     this.shadow?.books.replan(plan);
-    this.#plan(now);
+    this.#plan(this.readNow());
     this.#looks.lookSoon();
     this.#pump();
   }
