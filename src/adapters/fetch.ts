@@ -75,9 +75,9 @@ function send(parts: Parts, input: string | URL | Request, init: GatedInit | und
   checkUserAgent(inside, route, asked.hasUserAgent, WHERE);
   const { downstream } = route;
   const ctx = contextOf(parts, route, url, asked, init);
-  const start = (call: Call): Promise<Response> => {
+  const start = async (call: Call): Promise<Response> => {
     const sent = asked.initWith(signalOf(call, asked.signal));
-    return underGate({ inside, downstream }, () => base(input, sent));
+    return underGate(inside, downstream, call, async () => base(input, sent));
   };
   if (!settings.untilBody) return gate.callDownstream(downstream, start, ctx);
   return holdToEnd(gate, downstream, start, ctx, { unreadAfterMs: settings.unreadAfterMs });

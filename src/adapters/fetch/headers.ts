@@ -41,6 +41,14 @@ export function isOurs(name: string): boolean {
   return name.length > PREFIX.length && name.slice(0, PREFIX.length).toLowerCase() === PREFIX;
 }
 
+/** What runtimes say of themselves where their caller says nothing: that names nobody. */
+const NOBODY: ReadonlySet<string> = new Set(['', 'node', 'undici']);
+
+/** Whether a `User-Agent` says who calls. */
+export function isNamed(userAgent: string | null | undefined): boolean {
+  return !NOBODY.has(userAgent?.trim() ?? '');
+}
+
 /**
  * What `x-penstock-deadline`, `-priority`, `-cost`, `-tool`, `-run-id` and `-account` say of a call.
  *

@@ -1,5 +1,5 @@
 import type { CallContext } from '../../dispatch/context.ts';
-import { isOurs } from './headers.ts';
+import { isNamed, isOurs } from './headers.ts';
 
 /** What `fetch` takes as its second argument, and what Penstock is to know of the call. */
 export interface GatedInit extends RequestInit {
@@ -30,7 +30,7 @@ export function readAsked(input: unknown, init: GatedInit | undefined, userAgent
   const signal = (init?.signal === undefined ? request?.signal : init.signal) ?? undefined;
   const headers = new Headers(given);
   const ours = [...headers].filter(([name]) => isOurs(name));
-  const isUnnamed = !headers.get('user-agent')?.trim();
+  const isUnnamed = !isNamed(headers.get('user-agent'));
   const isChanged = ours.length > 0 || (isUnnamed && userAgent !== undefined);
   for (const [name] of ours) headers.delete(name);
   if (isUnnamed && userAgent !== undefined) headers.set('user-agent', userAgent);

@@ -66,10 +66,10 @@ function isRefused(call: Call, value: unknown): boolean {
 }
 
 /** Resolves, or rejects with what the stream has thrown, when it is over or has been left unread for too long. */
-function endOf<Name extends string>(
+export function endOf<Name extends string>(
   dispatcher: Dispatcher<Name>,
   downstream: Name,
-  held: Streaming,
+  held: Pick<Streaming, 'ended' | 'isRead'>,
   unreadAfterMs: number,
 ): Promise<typeof HEARD> {
   const { clock, emit } = insideOf(dispatcher, 'holdToEnd');

@@ -8,6 +8,7 @@ import {
   type DispatcherEvent,
   type DownstreamPolicyInput,
   isAdmissionError,
+  type PolicyInput,
 } from '../../../src/index.ts';
 import { TestServer } from '../support/server.ts';
 
@@ -32,7 +33,7 @@ const ANSWERS = {
 
 function rig(policy: DownstreamPolicyInput = {}, options: FetchOptions = {}) {
   const model = { hosts: [server.host], ...policy };
-  const dispatcher = createDispatcher({ downstreams: { model } }, { alertSinks: [], env: {} });
+  const dispatcher = createDispatcher<PolicyInput>({ downstreams: { model } }, { alertSinks: [], env: {} });
   made.push(dispatcher);
   const events: DispatcherEvent[] = [];
   dispatcher.subscribe((event) => events.push(event));
