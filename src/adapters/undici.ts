@@ -1,5 +1,5 @@
 import { InvalidCall } from '../base/errors.ts';
-import { HEAR, type HearingCall, type Inside } from '../base/inside.ts';
+import { END, HEAR, HEARD, type HearingCall, type Inside } from '../base/inside.ts';
 import type { Dispatcher } from '../contract.ts';
 import type { Call, CallContext } from '../dispatch/context.ts';
 import { mergedContext, readContext } from './fetch/headers.ts';
@@ -176,10 +176,16 @@ class Attempt {
   /** Sends it; resolves with its answer, or at the end of its body. */
   run(call: Call, { downstream }: Route, dispatch: () => void): Promise<unknown> {
     const { lanes, settings } = this.#parts;
+    // At once: whoever is told of an answer may ask again before any promise of ours has settled.
+    const over = (outcome: unknown): void => (call as HearingCall)[END]?.(outcome);
     return new Promise((resolve, reject) => {
       const ended = new Promise<void>((end, fail) => {
-        this.#ended = end;
+        this.#ended = () => {
+          over(HEARD);
+          end();
+        };
         this.#failed = (error) => {
+          over(error);
           fail(error);
           reject(error);
         };
@@ -188,6 +194,7 @@ class Attempt {
       this.#answered = (answer, isWhole) => {
         const isHeld = settings.untilBody && !isWhole && (call as HearingCall)[HEAR]?.(answer) !== false;
         const isRead = (): boolean => this.#look();
+        if (!isHeld) over(answer);
         resolve(isHeld ? endOf(lanes, downstream, { ended, isRead }, settings.unreadAfterMs) : answer);
       };
       dispatch();

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { HEAR, type HearingCall } from '../base/inside.ts';
+import { END, HEAR, type HearingCall } from '../base/inside.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import type { Cost } from '../base/words.ts';
 import type { Costs } from '../model/bucket.ts';
@@ -110,6 +110,10 @@ export class ActiveCall implements Call, HearingCall {
 
   [HEAR](answer: unknown): boolean {
     return this.host.hear(this, answer);
+  }
+
+  [END](outcome: unknown): void {
+    this.host.release(this, outcome, true);
   }
 
   /** Why it was ended before it settled. */

@@ -78,34 +78,52 @@ class End {
   };
 }
 
+/** One controller for the whole of a request: handlers keep the first that they are given. */
+class OneController implements Controller {
+  /** undici's own, once it has begun. */
+  inner: Controller | undefined;
+  /** A field, since interceptors put their own in its place. */
+  abort: (reason?: unknown) => void;
+  #aborted: { readonly reason: unknown } | undefined;
+
+  constructor(tell: (reason: unknown) => void) {
+    this.abort = (reason) => {
+      this.#aborted ??= { reason: reason ?? aborted() };
+      tell(this.#aborted.reason);
+    };
+  }
+
+  pause(): void {
+    this.inner?.pause?.();
+  }
+
+  resume(): void {
+    this.inner?.resume?.();
+  }
+
+  get aborted(): boolean {
+    return this.inner?.aborted ?? this.#aborted !== undefined;
+  }
+
+  get paused(): boolean {
+    return this.inner?.paused ?? false;
+  }
+
+  get reason(): unknown {
+    return this.inner?.reason ?? this.#aborted?.reason ?? null;
+  }
+
+  get rawHeaders(): unknown {
+    return this.inner?.rawHeaders;
+  }
+
+  get rawTrailers(): unknown {
+    return this.inner?.rawTrailers;
+  }
+}
+
 function betweenNew(handler: Handler, taps: Taps): Between {
-  let inner: Controller | undefined;
-  let reasonOf: { readonly reason: unknown } | undefined;
-  const abort = (reason: unknown): void => {
-    reasonOf ??= { reason: reason ?? aborted() };
-    taps.aborted(reasonOf.reason);
-  };
-  // One controller for the whole of a request: handlers keep the first that they are given.
-  const controller = {
-    abort,
-    pause: () => inner?.pause?.(),
-    resume: () => inner?.resume?.(),
-    get aborted() {
-      return inner?.aborted ?? reasonOf !== undefined;
-    },
-    get paused() {
-      return inner?.paused ?? false;
-    },
-    get reason() {
-      return inner?.reason ?? reasonOf?.reason ?? null;
-    },
-    get rawHeaders() {
-      return inner?.rawHeaders;
-    },
-    get rawTrailers() {
-      return inner?.rawTrailers;
-    },
-  };
+  const controller = new OneController(taps.aborted);
   const end = new End((error) => handler.onResponseError?.(controller, error));
   const call = (name: string, ...args: unknown[]): unknown => handler[name]?.(controller, ...args);
   const unlessOver =
@@ -116,7 +134,7 @@ function betweenNew(handler: Handler, taps: Taps): Between {
     handler: {
       ...others(handler),
       onRequestStart: (started, context) => {
-        inner = started as Controller;
+        controller.inner = started as Controller;
         if (end.began((reason) => (started as Controller).abort(reason))) call('onRequestStart', context);
       },
       onRequestUpgrade: unlessOver((_, status, headers, socket) => {
@@ -129,7 +147,7 @@ function betweenNew(handler: Handler, taps: Taps): Between {
       }),
       onResponseData: unlessOver((_, chunk) => {
         call('onResponseData', chunk);
-        taps.moved(inner?.paused !== true);
+        taps.moved(!controller.paused);
       }),
       onResponseEnd: unlessOver((_, trailers) => {
         taps.ended();
