@@ -22,4 +22,4 @@ export const DEFAULTS = {
 } as const;
 
 /** What one entry of `hosts` may be, to follow "expected". */
-export const HOST_WORDS = 'a host without scheme, user or path, such as api.example.com, *.example.com, [::1]:8080';
+export const HOST_WORDS = 'a host name without scheme or path, such as api.example.com';

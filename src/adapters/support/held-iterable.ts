@@ -1,4 +1,4 @@
-import type { Streaming } from './stream-end.ts';
+import type { Streaming } from './streaming.ts';
 
 type Method = 'next' | 'return' | 'throw';
 type Step = (...args: unknown[]) => unknown;

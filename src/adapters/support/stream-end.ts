@@ -1,17 +1,6 @@
 import { finished } from 'node:stream';
 import { HeldIterable } from './held-iterable.ts';
-
-/** A stream that a call has returned. */
-export interface Streaming {
-  /** What the caller is given. */
-  readonly value: unknown;
-  /** Resolves when it was read to its end or closed early; rejects with what it has thrown. */
-  readonly ended: Promise<void>;
-  /** Whether somebody is reading it. */
-  readonly isRead: () => boolean;
-  /** Its caller has been answered otherwise: it ends as soon as it can. */
-  readonly fail: (reason: unknown) => void;
-}
+import type { Streaming } from './streaming.ts';
 
 /** A stream of Node or of the web platform, as far as it is used here. */
 interface PlainStream {

@@ -3,7 +3,8 @@ import { HEAR, HEARD, type HearingCall } from '../../base/inside.ts';
 import type { Dispatcher } from '../../contract.ts';
 import type { Call, CallContext } from '../../dispatch/context.ts';
 import { insideOf } from './inside.ts';
-import { type Streaming, streamingOf } from './stream-end.ts';
+import { streamingOf } from './stream-end.ts';
+import type { Streaming } from './streaming.ts';
 
 /** A stream that nobody reads gives its place back after this. */
 export const UNREAD_AFTER_MS = 60_000;

@@ -98,7 +98,9 @@ describe('a policy says what a host may look like', () => {
     ['a b', 'found'],
     ['', 'found'],
   ])('%s', (host, hint) => {
-    expect(() => dispatcherOf({ a: [host] })).toThrow(/downstreams\.a\.hosts\[0\]: expected a host without scheme/);
+    expect(() => dispatcherOf({ a: [host] })).toThrow(
+      /downstreams\.a\.hosts\[0\]: expected a host name without scheme/,
+    );
     expect(() => dispatcherOf({ a: [host] })).toThrow(hint);
   });
 });
