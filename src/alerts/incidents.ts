@@ -249,8 +249,8 @@ export function isHourly(name: AlertName): boolean {
 }
 
 /** Alerts with the same key are about the same thing: a newer one says all that an older one said. */
-export function incidentKey({ name, downstream }: Pick<Alert, 'name' | 'downstream'>): string {
-  return `${name} ${downstream}`;
+export function incidentKey({ name, downstream, lane }: Pick<Alert, 'name' | 'downstream' | 'lane'>): string {
+  return lane === undefined ? `${name} ${downstream}` : `${name} ${downstream} ${lane}`;
 }
 
 /** Told in a state that nothing is in, long ago: due at once. */

@@ -51,3 +51,20 @@ export interface Watcher {
 export interface Watching {
   by: Watcher | undefined;
 }
+
+/** Where a running call can be told early of an answer whose body is still to come; works across two copies of this package. */
+export const HEAR: unique symbol = Symbol.for('penstock.hear') as never;
+
+/** What `fn` returns in the end where the lane has heard its answer through `HEAR`: a success of which all is known. */
+export const HEARD: unique symbol = Symbol.for('penstock.heard') as never;
+
+/** Where the lane can be told how a running call has ended before what `fn` returned settles; works across two copies of this package. */
+export const END: unique symbol = Symbol.for('penstock.end') as never;
+
+/** A call as adapters see it that hand on streams. */
+export interface HearingCall {
+  /** The lane hears what a success says of quotas. False: the answer is none, nothing was heard of it, and `fn` is to return it. */
+  readonly [HEAR]?: (answer: unknown) => boolean;
+  /** The lane learns the outcome now and gives the place back: before whoever waits for the answer can ask again. */
+  readonly [END]?: (outcome: unknown) => void;
+}

@@ -10,7 +10,8 @@ import { isPaused } from './core.ts';
 import { Endings } from './endings.ts';
 import { gatePlan } from './engine.ts';
 import { Entering } from './entering.ts';
-import { Flight, type FlightHost, type FlightShadow } from './flight.ts';
+import { Flight, type FlightHost } from './flight.ts';
+import type { FlightShadow } from './flight-host.ts';
 import { Heard, type HeardHost } from './heard.ts';
 import { HoldNews } from './hold-news.ts';
 import { type IncidentHost, Incidents } from './incidents.ts';
@@ -31,6 +32,7 @@ import { Watch } from './watch.ts';
 /** One downstream's line (per account, where accounts are named): its pieces, and what an operator does to it. */
 export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   readonly name: string;
+  readonly account: string | undefined;
   readonly ports: LanePorts;
   readonly gate: Gate;
   readonly line: Line;
@@ -62,6 +64,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   constructor(plan: DownstreamPlan, ports: LanePorts, account?: string) {
     this.name = plan.name;
+    this.account = account;
     this.policy = plan;
     this.ports = ports;
     this.lastNow = ports.clock.now();
@@ -163,7 +166,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     if (from === 'observe') this.#closeBooks(now);
     if (from === 'off') forgiveDebts(this.gate, now);
     if (mode === 'observe' && !this.isShut) {
-      this.shadow = new Shadow(this, this.policy, kept, (plan, ports) => new Lane(plan, ports));
+      this.shadow = new Shadow(this, this.policy, kept, (plan, ports) => new Lane(plan, ports, this.account));
     }
     this.mode = mode;
     this.gate.holds.end(['operator']);
@@ -178,10 +181,9 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   /** Goes on under another policy: levels, holds, incidents and calls in flight are kept. */
   replan(plan: DownstreamPlan): void {
-    const now = this.readNow();
     this.policy = plan;
     this.shadow?.books.replan(plan);
-    this.#plan(now);
+    this.#plan(this.readNow());
     this.#looks.lookSoon();
     this.#pump();
   }

@@ -152,6 +152,7 @@ class Haunted implements CallHost {
   readonly ghost: Ghost;
   readonly nested: CallHost['nested'];
   readonly release: CallHost['release'];
+  readonly hear: CallHost['hear'];
   readonly #flight: Flight;
   readonly #lane: PassageHost;
 
@@ -159,6 +160,7 @@ class Haunted implements CallHost {
     this.name = flight.name;
     this.ghost = ghost;
     this.nested = (outer, fn) => flight.nested(outer, fn);
+    this.hear = (call, answer) => flight.hear(call, answer);
     this.release = (call, outcome, hasOutcome) => flight.release(call, outcome, hasOutcome);
     this.#flight = flight;
     this.#lane = lane;

@@ -4,7 +4,7 @@ import type { ActiveCall } from './active.ts';
 import { freePlaces, type LaneCore } from './core.ts';
 import type { Endings } from './endings.ts';
 import type { Engine, EngineMaker, Turn } from './engine.ts';
-import type { FlightShadow } from './flight.ts';
+import type { FlightShadow } from './flight-host.ts';
 import { queueFull, turnDropped } from './refusals.ts';
 import type { Request } from './request.ts';
 import type { Waiter } from './waiter.ts';

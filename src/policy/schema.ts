@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { HOST_PATTERN, readHostPattern } from '../base/hosts.ts';
 import { alertsSchema } from './alerts-schema.ts';
 import {
   duration,
@@ -14,7 +15,7 @@ import { PROFILE_NAMES } from './profile.ts';
 import { UNIT_PATTERN } from './quota.ts';
 import { holds } from './schema-holds.ts';
 import { limits } from './schema-limits.ts';
-import { DEFAULTS } from './values.ts';
+import { DEFAULTS, HOST_WORDS } from './values.ts';
 
 /** What all others stand on. */
 const ground = {
@@ -114,10 +115,10 @@ const identity = {
       'Whether `QuotaDrift` (the server names another limit) and `OtherConsumer` (somebody else uses the quota) are raised from headers, before any 429',
     value: true,
   }).optional(),
-  hosts: option(z.array(option(z.string().regex(/^[^\s/:@]+(:\d+)?$/), hostNote())), {
-    expected: 'a list of host names, such as [api.example.com]',
+  hosts: option(z.array(option(z.string().regex(HOST_PATTERN).refine(isHost), hostNote())), {
+    expected: 'a list of hosts, such as [api.example.com]',
     meaning:
-      'Hosts that belong to this downstream, for `penstock/fetch`, `penstock/undici` and the guard: exact, or `*.example.com` for all below it; with a port, only that port',
+      'Hosts that belong to this downstream, for `penstock/fetch`, `penstock/undici` and the guard: exact, `*.example.com` for all below it, `*` for any host; with a port, only that port. The most exact one wins',
     default: 'none',
   }).optional(),
   requiresUserAgent: option(words(), {
@@ -167,7 +168,11 @@ function muteOption() {
 }
 
 function hostNote() {
-  return { expected: 'a host name without scheme or path, such as api.example.com', meaning: 'One host' };
+  return { expected: HOST_WORDS, meaning: 'One host' };
+}
+
+function isHost(text: string): boolean {
+  return readHostPattern(text) !== undefined;
 }
 
 /** Every option of a downstream, in the order in which the options table shows them. */

@@ -1,8 +1,9 @@
 /** Where a request goes to. */
 export interface Address {
-  /** Without port or brackets, in lower case. */
-  readonly host: string;
-  readonly port: number;
+  /** As URLs have it: in lower case, IPv6 in brackets. */
+  readonly hostname: string;
+  /** '' for that of the scheme. */
+  readonly port: string;
   readonly protocol: 'http:' | 'https:';
   /** For a person: with brackets and, where it is not the one of its scheme, the port. */
   readonly text: string;
@@ -22,15 +23,10 @@ export function readOrigin(origin: string): Address | undefined {
   const { hostname } = url;
   if (hostname === '') return undefined;
   const protocol = url.protocol === 'https:' || url.protocol === 'wss:' ? 'https:' : 'http:';
-  const standard = protocol === 'https:' ? 443 : 80;
-  const port = url.port === '' ? standard : Number(url.port);
+  const standard = protocol === 'https:' ? '443' : '80';
+  const port = url.port === standard ? '' : url.port;
   const name = hostname.replace(/\.$/, '').slice(0, LONGEST);
-  return {
-    host: name.replace(/^\[|\]$/g, ''),
-    port,
-    protocol,
-    text: port === standard ? name : `${name}:${port}`,
-  };
+  return { hostname: name, port, protocol, text: port === '' ? name : `${name}:${port}` };
 }
 
 /** An undici request, as far as it is read. */

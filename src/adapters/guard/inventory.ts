@@ -7,12 +7,13 @@ import { type Address, readOrigin } from './address.ts';
 const MOST_ORIGINS = 2_000;
 
 /** Stands for hosts that are not listed. */
-const REST: Address = { host: '*', port: 0, protocol: 'https:', text: 'other hosts' };
+const REST: Address = { hostname: '*', port: '', protocol: 'https:', text: 'other hosts' };
 
 /** What was seen of one host. */
 export class Row {
   readonly address: Address;
-  downstream: string | undefined;
+  /** The downstreams whose pattern fits best: more than one only where the policy has a host twice. */
+  claimants: readonly string[] = [];
   requests = 0;
   gated = 0;
   ungated = 0;
@@ -24,6 +25,10 @@ export class Row {
 
   constructor(address: Address) {
     this.address = address;
+  }
+
+  get downstream(): string | undefined {
+    return this.claimants[0];
   }
 }
 
@@ -95,7 +100,7 @@ export class Inventory {
     this.#byOrigin.clear();
     this.#listed.claimed = 0;
     for (const row of this.#rows.values()) {
-      row.downstream = this.#find(row.address);
+      row.claimants = this.#claimants(row.address);
       if (row.downstream !== undefined) this.#listed.claimed++;
     }
     this.#listed.unclaimed = this.#rows.size - this.#listed.claimed;
@@ -107,8 +112,10 @@ export class Inventory {
     if (own === undefined) return undefined;
     // A client that has resolved the name itself sends to an address, and names the host in its header.
     const named =
-      typeof name === 'string' && this.#find(own) === undefined ? readOrigin(`${own.protocol}//${name}`) : undefined;
-    const address = named !== undefined && this.#find(named) !== undefined ? named : own;
+      typeof name === 'string' && this.#claimants(own).length === 0
+        ? readOrigin(`${own.protocol}//${name}`)
+        : undefined;
+    const address = named !== undefined && this.#claimants(named).length > 0 ? named : own;
     const row = this.#rows.get(idOf(address)) ?? this.#list(address);
     if (this.#byOrigin.size >= MOST_ORIGINS) this.#byOrigin.clear();
     this.#byOrigin.set(key, row);
@@ -116,13 +123,14 @@ export class Inventory {
   }
 
   #list(address: Address): Row {
-    const downstream = this.#find(address);
+    const claimants = this.#claimants(address);
+    const [downstream] = claimants;
     const kind = downstream === undefined ? 'unclaimed' : 'claimed';
     const isFull = this.#listed[kind] >= this.#most;
     const rest = isFull ? this.#rest.get(downstream) : undefined;
     if (rest !== undefined) return rest;
     const row = new Row(isFull ? REST : address);
-    row.downstream = downstream;
+    row.claimants = claimants;
     if (isFull) {
       this.#rest.set(downstream, row);
     } else {
@@ -137,13 +145,13 @@ export class Inventory {
     yield* this.#rest.values();
   }
 
-  #find({ host, port, protocol }: Address): string | undefined {
-    return this.#index.find(host, port, protocol);
+  #claimants(address: Address): readonly string[] {
+    return this.#index.claimants(address);
   }
 }
 
-function idOf({ host, port }: Address): string {
-  return `${host} ${port}`;
+function idOf({ text }: Address): string {
+  return text;
 }
 
 function byRequests(a: SeenHost, b: SeenHost): number {

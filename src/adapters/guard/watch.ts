@@ -70,10 +70,10 @@ export class Watch implements Watcher {
     const row = this.#inventory.row(origin, name);
     if (row === undefined) return;
     this.#inventory.count(row, this.#inside.clock.wallNow());
-    const { downstream } = row;
     // A tunnel to a proxy is no request yet: what goes through it is told by itself.
-    if (downstream === undefined || method === 'CONNECT') return;
+    if (row.downstream === undefined || method === 'CONNECT') return;
     const from = current();
+    const downstream = row.claimants.find((name) => heldOf(from, this, name) !== undefined) ?? row.downstream;
     const held = heldOf(from, this, downstream);
     if (held !== undefined && held.requests === 0) this.#take(row, held, request);
     // Without a context and with nothing in flight it can be nobody's.

@@ -7,7 +7,6 @@ import { Agent, ProxyAgent, request as undiciRequest } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { nodeOrigin, readOrigin, undiciOrigin } from '../../../src/adapters/guard/address.ts';
 import { Inventory } from '../../../src/adapters/guard/inventory.ts';
-import { HostIndex } from '../../../src/adapters/support/hosts.ts';
 import type { DownstreamPlan } from '../../../src/base/plan.ts';
 import { later, serving, watching } from './support.ts';
 
@@ -25,44 +24,16 @@ function inventoryOf(hosts: Record<string, readonly string[]>, most = 200) {
   return { inventory, see };
 }
 
-describe('which downstream a host belongs to', () => {
-  const index = new HostIndex(
-    plansOf({
-      exact: ['api.example.com'],
-      wild: ['*.example.com'],
-      deep: ['*.eu.example.com'],
-      port: ['api.example.com:8443'],
-      local: ['127.0.0.1:8080'],
-      any: ['*:9000'],
-    }),
-  );
-  test.each<[string, number | undefined, string | undefined]>([
-    ['api.example.com', 443, 'exact'],
-    ['api.example.com', undefined, 'exact'],
-    ['api.example.com', 8443, 'port'],
-    ['files.example.com', 443, 'wild'],
-    ['a.b.example.com', 443, 'wild'],
-    ['x.eu.example.com', 443, 'deep'],
-    ['example.com', 443, undefined],
-    ['badexample.com', 443, undefined],
-    ['127.0.0.1', 8080, 'local'],
-    ['127.0.0.1', 80, undefined],
-    ['nobody.test', 9000, 'any'],
-  ])('%s %s', (host, port, downstream) => {
-    expect(index.find(host, port)).toBe(downstream);
-  });
-});
-
 describe('addresses', () => {
-  test.each<[string, string, string, number]>([
-    ['https://API.Example.com', 'api.example.com', 'api.example.com', 443],
-    ['https://api.example.com.:443', 'api.example.com', 'api.example.com', 443],
-    ['http://api.example.com:8080', 'api.example.com:8080', 'api.example.com', 8080],
-    ['http://[::1]:3000', '[::1]:3000', '::1', 3000],
-    ['http://localhost', 'localhost', 'localhost', 80],
-    ['https://user:secret@h.test/path?q=1', 'h.test', 'h.test', 443],
-  ])('%s', (origin, text, host, port) => {
-    expect(readOrigin(origin)).toMatchObject({ text, host, port });
+  test.each<[string, string, string, string]>([
+    ['https://API.Example.com', 'api.example.com', 'api.example.com', ''],
+    ['https://api.example.com.:443', 'api.example.com', 'api.example.com', ''],
+    ['http://api.example.com:8080', 'api.example.com:8080', 'api.example.com', '8080'],
+    ['http://[::1]:3000', '[::1]:3000', '[::1]', '3000'],
+    ['http://localhost', 'localhost', 'localhost', ''],
+    ['https://user:secret@h.test/path?q=1', 'h.test', 'h.test', ''],
+  ])('%s', (origin, text, hostname, port) => {
+    expect(readOrigin(origin)).toMatchObject({ text, hostname, port });
   });
 
   test.each(['', 'nonsense', 'http://', 'undefined//undefined'])('%j is none', (origin) => {
