@@ -56,6 +56,7 @@ export const ENTRIES = [
   'src/status.ts',
   'src/telemetry.ts',
   'src/testing.ts',
+  'src/adapters/mcp.ts',
   'src/cli/main.ts',
 ];
 
