@@ -47,7 +47,7 @@ export function contextOfExtra(extra: ToolExtra, wallNow: number): CallContext {
   const said = extra._meta?.[CALL_META];
   const told: Meta = isObject(said) ? said : {};
   const client = idOf(extra.authInfo?.clientId) ?? idOf(extra.sessionId);
-  const run = idOf(told['runId']);
+  const run = idOf(told.runId);
   // Clients take turns, then the runs of each: a `/` in a client's name would make it a path of its own.
   const runId =
     client === undefined ? run : [client.replaceAll('/', '%2F'), ...(run === undefined ? [] : [run])].join('/');

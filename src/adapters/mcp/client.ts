@@ -95,7 +95,7 @@ function gated(dispatcher: Dispatcher, given: ToolClient, options: GateClientOpt
   };
   // The ways around: a request of the same method, and the stream of it.
   if (typeof request === 'function') {
-    own['request'] = (asked: { method: string; params?: unknown }, schema: unknown, requestOptions?: RequestOptions) =>
+    own.request = (asked: { method: string; params?: unknown }, schema: unknown, requestOptions?: RequestOptions) =>
       asked?.method === TOOLS_CALL
         ? gate.call(asked.params as CallParams, requestOptions, (params, left) =>
             request.call(client, { ...asked, params }, schema, left),
@@ -103,21 +103,21 @@ function gated(dispatcher: Dispatcher, given: ToolClient, options: GateClientOpt
         : request.call(client, asked, schema, requestOptions);
   }
   if (options.downstreams !== undefined && typeof listTools === 'function') {
-    own['listTools'] = async (...args: Parameters<typeof listTools>) => {
+    own.listTools = async (...args: Parameters<typeof listTools>) => {
       const page = await listTools.apply(client, args);
       routes.check(page.tools.map(({ name }) => name));
       return page;
     };
   }
   if (typeof close === 'function') {
-    own['close'] = () => {
+    own.close = () => {
       gate.closed();
       return close.call(client);
     };
   }
   const tasks = client.experimental?.tasks;
   if (tasks !== undefined)
-    own['experimental'] = overlay(client.experimental as object, { tasks: gatedTasks(gate, tasks) });
+    own.experimental = overlay(client.experimental as object, { tasks: gatedTasks(gate, tasks) });
   return { client: overlay(given as object, own), check: routes.check };
 }
 
@@ -125,11 +125,11 @@ function gatedTasks(gate: ClientGate, tasks: TaskClient): TaskClient {
   const { callToolStream, requestStream } = tasks;
   const own: Record<string, unknown> = {};
   if (callToolStream !== undefined) {
-    own['callToolStream'] = (params: CallParams, schema: unknown, options?: RequestOptions) =>
+    own.callToolStream = (params: CallParams, schema: unknown, options?: RequestOptions) =>
       gate.stream(params, options, (sent, left) => callToolStream.call(tasks, sent, schema, left));
   }
   if (requestStream !== undefined) {
-    own['requestStream'] = (asked: { method: string; params?: unknown }, schema: unknown, options?: RequestOptions) =>
+    own.requestStream = (asked: { method: string; params?: unknown }, schema: unknown, options?: RequestOptions) =>
       asked?.method === TOOLS_CALL
         ? gate.stream(asked.params as CallParams, options, (params, left) =>
             requestStream.call(tasks, { ...asked, params }, schema, left),

@@ -96,7 +96,7 @@ function extraOf(args: readonly unknown[]): ToolExtra {
 
 /** Where a client has asked for progress, how it is told. */
 function progressOf(extra: ToolExtra): CallProgress | undefined {
-  const progressToken = extra._meta?.['progressToken'];
+  const progressToken = extra._meta?.progressToken;
   const { sendNotification } = extra;
   if (progressToken === undefined || typeof sendNotification !== 'function') return undefined;
   return new CallProgress((report) =>
@@ -123,7 +123,7 @@ interface Notification {
 function raising(extra: ToolExtra, progress: CallProgress): NonNullable<ToolExtra['sendNotification']> {
   return (notification: Notification) => {
     const { method, params } = notification;
-    const isOwn = method === PROGRESS && params?.progressToken === extra._meta?.['progressToken'];
+    const isOwn = method === PROGRESS && params?.progressToken === extra._meta?.progressToken;
     const told = isOwn && params !== undefined ? { ...notification, params: progress.raised(params) } : notification;
     return extra.sendNotification!.call(extra, told as never);
   };
