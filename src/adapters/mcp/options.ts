@@ -62,9 +62,10 @@ export interface Routes {
 }
 
 /**
- * Reads where calls go: exactly one of `downstream`, for all tools, and `downstreams`, by tool.
+ * Reads where calls go: exactly one of `downstream`, for all tools, and `downstreams`, by tool. A map is not
+ * checked here, so that all that is wrong with it is told at once.
  *
- * @throws {InvalidCall} for none or both of them, and with every downstream of the map that is unknown.
+ * @throws {InvalidCall} for none or both of them.
  * @throws {UnknownDownstream} where the one downstream is.
  */
 export function readRoutes(
@@ -87,7 +88,6 @@ export function readRoutes(
     const known = knownOf(dispatcher, downstreams);
     checkToolMap(downstreams, isAll === true ? tools : [...tools, ...rules], known, where);
   };
-  check([]);
   return {
     of: (tool) => {
       const mapped = mappedOf(downstreams, tool);

@@ -42,6 +42,7 @@ export function gateServer<Name extends string, S extends ToolServer>(
   checkOptions(options, KNOWN, WHERE);
   const plain = dispatcher as unknown as Dispatcher;
   const gating = { dispatcher: plain, routes: readRoutes(plain, options, WHERE), options };
+  gating.routes.check([]);
   const own: Record<string, unknown> = {};
   for (const method of ['registerTool', 'tool']) {
     const register = (server as unknown as Record<string, unknown>)[method];

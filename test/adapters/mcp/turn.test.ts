@@ -1,12 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { gateClient } from '../../../src/adapters/mcp.ts';
-import {
-  type Connection,
-  inMemory,
-  overHttpStateful,
-  overHttpStateless,
-  overStdio,
-} from './support/connections.ts';
+import { type Connection, inMemory, overHttpStateful, overHttpStateless, overStdio } from './support/connections.ts';
 import { rig, said } from './support/rig.ts';
 import { answer, BUSY, lookUpServer } from './support/tools.ts';
 
@@ -55,8 +49,9 @@ describe.each([
         code: 'DEADLINE_EXCEEDED',
         downstream: 'notes',
         retryable: true,
-        retry_after_ms: 0,
-        message: '',
+        retry_after_ms: 30_000,
+        message:
+          'notes: refused, the call would have to wait 90 s (limited by quota:2/minute) and its deadline allows 60 s. Come back in 30 s.',
       },
     });
     await clock.advance(89_999);

@@ -1,4 +1,9 @@
-import { createDispatcher, type DispatcherEvent, type DownstreamPolicyInput, type PolicyInput } from '../../../../src/index.ts';
+import {
+  createDispatcher,
+  type DispatcherEvent,
+  type DownstreamPolicyInput,
+  type PolicyInput,
+} from '../../../../src/index.ts';
 import { ManualClock } from '../../../../src/testing.ts';
 
 /** Two at once, then one every 30 seconds. */
