@@ -1,8 +1,9 @@
 export { gateClient } from './mcp/client.ts';
 export type { RefusedResult } from './mcp/result.ts';
 export { gateServer } from './mcp/server.ts';
-export { type GatedCallback, gateTool } from './mcp/tool.ts';
+export { gateTool } from './mcp/tool.ts';
 export type {
+  AnyDispatcher,
   ClientToolCall,
   GateClientOptions,
   GateServerOptions,

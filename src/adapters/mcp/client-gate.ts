@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { type DeadlineExceeded, isAdmissionError } from '../../base/errors.ts';
 import type { Dispatcher } from '../../contract.ts';
 import type { Call, CallContext } from '../../dispatch/context.ts';
 import type { Mapped } from '../support/tool-map.ts';
@@ -36,8 +37,12 @@ interface Passage {
   readonly enteredAt: number;
 }
 
-/** What `close` rejects those with that wait: as the SDK those that run, whose class is not known here. */
+/** Codes of the SDK's own errors, whose class is not known here. */
 const CONNECTION_CLOSED = -32_000;
+const REQUEST_TIMEOUT = -32_001;
+
+/** A wall clock counts whole milliseconds: a deadline by it may be one early, and both its ends are read. */
+const WALL_STEP_MS = 2;
 
 /** The gate of one client: every call of a tool goes through a lane. */
 export class ClientGate {
@@ -56,7 +61,7 @@ export class ClientGate {
 
   /** Those that wait are rejected, as the SDK rejects those that run. */
   closed(): void {
-    const reason = Object.assign(new Error('MCP error -32000: Connection closed'), { code: CONNECTION_CLOSED });
+    const reason = protocolError(CONNECTION_CLOSED, 'Connection closed');
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const leave of waiting) leave.abort(reason);
@@ -65,22 +70,25 @@ export class ClientGate {
   /** One call of a tool: what its request is answered with, or the refusal. */
   async call(params: CallParams, options: RequestOptions | undefined, send: Send<unknown>): Promise<unknown> {
     let downstream = '';
+    let passage: Passage | undefined;
     try {
       const to = this.#routes.of(params.name);
       if (to === undefined) return await send(params, options);
       downstream = to.downstream;
-      const passage = this.#enter(to, params, options ?? {});
+      const entered = this.#enter(to, params, options ?? {});
+      passage = entered;
       return await this.#waited((leave) =>
         this.#faceOf(leave).callDownstream(
           downstream,
           async (call) => {
             this.#waiting.delete(leave);
-            return this.#run(call, passage, send);
+            return this.#run(call, entered, send);
           },
-          passage.context,
+          entered.context,
         ),
       );
     } catch (error) {
+      if (passage !== undefined && this.#hasTimedOut(error, passage)) throw timedOut(passage);
       return refusedResult(error, downstream, this.#options.onRefused);
     }
   }
@@ -113,6 +121,12 @@ export class ClientGate {
     } catch (error) {
       yield this.#lastMessage(error, downstream);
     }
+  }
+
+  /** Whether a call has ended because its request's time was over, which the lane has noticed before the request. */
+  #hasTimedOut(error: unknown, { options, enteredAt }: Passage): boolean {
+    if (!isAdmissionError(error) || (error as Partial<DeadlineExceeded>).phase !== 'running') return false;
+    return this.#clock.now() - enteredAt >= patienceOf(options) - WALL_STEP_MS;
   }
 
   #lastMessage(error: unknown, downstream: string): unknown {
@@ -188,6 +202,15 @@ export class ClientGate {
       },
     ];
   }
+}
+
+/** An error as the SDK makes it, but for its class. */
+function protocolError(code: number, message: string, data?: object): Error {
+  return Object.assign(new Error(`MCP error ${code}: ${message}`), { code }, data && { data });
+}
+
+function timedOut({ options }: Passage): Error {
+  return protocolError(REQUEST_TIMEOUT, 'Request timed out', { timeout: patienceOf(options) });
 }
 
 /** What the lane is to learn from a stream: its result or its error, if it came to one. */

@@ -1,13 +1,11 @@
 import type { Dispatcher } from '../../contract.ts';
 import { checkDispatcher, checkMethod, checkOptions, type Routes, readRoutes } from './options.ts';
 import { overlay } from './overlay.ts';
-import { gatedCallback } from './tool.ts';
+import { type Callback, gatedCallback } from './tool.ts';
 import type { GateServerOptions, ToolServer } from './types.ts';
 
 const WHERE = 'gateServer';
 const KNOWN = ['downstream', 'downstreams', 'onRefused', 'context', 'progress'];
-
-type Callback = (...args: unknown[]) => unknown;
 
 /** What `registerTool` returns. */
 interface Registered {

@@ -7,14 +7,14 @@ import { merged } from './contexts.ts';
 import { checkDispatcher, checkOptions, insideOf, invalid } from './options.ts';
 import { CallProgress, type ProgressReport } from './progress.ts';
 import { asResult, type RefusedResult, refusedResult } from './result.ts';
-import type { GateToolOptions, ToolExtra } from './types.ts';
+import type { AnyDispatcher, GateToolOptions, ToolExtra } from './types.ts';
 
 const WHERE = 'gateTool';
 const KNOWN = ['onRefused', 'context', 'progress', 'tool'];
 const PROGRESS = 'notifications/progress';
 
-/** What a gated callback is. */
-export type GatedCallback<A extends unknown[], R> = (...args: A) => Promise<Awaited<R> | RefusedResult>;
+/** The callback of a tool: `(args, extra)`, or `(extra)` where the tool has no schema for its input. */
+export type Callback = (...args: unknown[]) => unknown;
 
 /**
  * Puts a gate before what a tool of an MCP server calls: wraps the callback that `registerTool` is given, with a
@@ -23,35 +23,42 @@ export type GatedCallback<A extends unknown[], R> = (...args: A) => Promise<Awai
  * While a call waits, a client that asked for progress is told its place. `extra.signal` takes it out of the line;
  * the callback gets one that fires at the deadline too. Clients take turns: by `extra.authInfo.clientId`, else by
  * `extra.sessionId`, and within each by the run that the client names. A refusal, and a 429 that the callback
- * throws, is returned as a result that the model can reason with; whatever else it throws is thrown.
+ * throws, is returned as a result that the model can reason with; whatever else it throws is thrown. The type of the
+ * callback is kept, though what is returned always answers with a promise.
  *
  * @throws {InvalidCall} for bad options. @throws {UnknownDownstream}
  * @example
  * server.registerTool('find', { inputSchema: { id: z.string() } }, gateTool(dispatcher, 'carrier', findDelivery));
  */
-export function gateTool<Name extends string, A extends unknown[], R>(
-  dispatcher: Dispatcher<Name>,
-  downstream: NoInfer<Name>,
-  callback: (...args: A) => R,
+export function gateTool<F extends (...args: never[]) => unknown>(
+  dispatcher: AnyDispatcher,
+  downstream: string,
+  callback: F,
   options: GateToolOptions = {},
-): GatedCallback<A, R> {
+): F {
   checkDispatcher(dispatcher, WHERE);
   if (typeof callback !== 'function') throw invalid(WHERE, 'callback', typeof callback, 'a function');
   checkOptions(options, KNOWN, WHERE);
-  dispatcher.require([downstream]);
-  return gatedCallback(dispatcher as unknown as Dispatcher, { downstream, context: {} }, callback, () => options);
+  const plain = dispatcher as unknown as Dispatcher;
+  plain.require([downstream]);
+  return gatedCallback(
+    plain,
+    { downstream, context: {} },
+    callback as unknown as Callback,
+    () => options,
+  ) as unknown as F;
 }
 
 /** The gate itself; `optionsOf` is asked at every call, since a tool may be renamed. */
-export function gatedCallback<A extends unknown[], R>(
+export function gatedCallback(
   dispatcher: Dispatcher,
   to: { readonly downstream: string; readonly context: ToolContext },
-  callback: (...args: A) => R,
+  callback: Callback,
   optionsOf: () => GateToolOptions,
-): GatedCallback<A, R> {
+): (...args: unknown[]) => Promise<unknown> {
   const { downstream } = to;
   const { clock } = insideOf(dispatcher);
-  return async function (this: unknown, ...args): Promise<Awaited<R> | RefusedResult> {
+  return async function (this: unknown, ...args): Promise<unknown> {
     const options = optionsOf();
     const extra = extraOf(args);
     try {
@@ -65,8 +72,8 @@ export function gatedCallback<A extends unknown[], R>(
         } as CallContext,
         options.context?.({ tool: options.tool, args: args.length > 1 ? args[0] : undefined, extra }),
       );
-      const run = (call: Call): R => callback.apply(this, withExtra(args, extra, call, progress));
-      const result = await (dispatcher.callDownstream(downstream, run, context) as Promise<Awaited<R>>);
+      const run = (call: Call): unknown => callback.apply(this, withExtra(args, extra, call, progress));
+      const result = await dispatcher.callDownstream(downstream, run, context);
       return passedOn(result, downstream, options) ?? result;
     } catch (error) {
       return refusedResult(error, downstream, options.onRefused);
@@ -105,14 +112,14 @@ function progressOf(extra: ToolExtra): CallProgress | undefined {
 }
 
 /** The arguments with the signal of the call, and with progress that goes on from where the wait has left it. */
-function withExtra<A extends unknown[]>(args: A, extra: ToolExtra, call: Call, progress: CallProgress | undefined): A {
+function withExtra(args: unknown[], extra: ToolExtra, call: Call, progress: CallProgress | undefined): unknown[] {
   progress?.ends();
   if (args.at(-1) !== extra) return args;
   const own: ToolExtra = Object.assign(Object.create(Object.getPrototypeOf(extra) as object), extra, {
     signal: call.signal,
     ...(progress?.hasWaited === true ? { sendNotification: raising(extra, progress) } : {}),
   });
-  return [...args.slice(0, -1), own] as unknown as A;
+  return [...args.slice(0, -1), own];
 }
 
 interface Notification {

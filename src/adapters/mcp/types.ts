@@ -1,6 +1,13 @@
+import type { Dispatcher } from '../../contract.ts';
 import type { CallContext } from '../../dispatch/context.ts';
 import type { OnRefused } from '../support/refusal.ts';
 import type { ToolMap } from '../support/tool-map.ts';
+
+/**
+ * A dispatcher, whatever names it knows. The types of a callback that is written in place are found by the compiler
+ * only where no other type must be: so the name of a tool's downstream is checked when it is wrapped, not compiled.
+ */
+export type AnyDispatcher = Pick<Dispatcher<never>, 'callDownstream' | 'require'> & { readonly names: () => string[] };
 
 /** Where calls go: exactly one of the two. */
 export interface McpDestinations {

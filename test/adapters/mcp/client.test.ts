@@ -1,10 +1,5 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import {
-  CallToolResultSchema,
-  ErrorCode,
-  McpError,
-  ToolListChangedNotificationSchema,
-} from '@modelcontextprotocol/sdk/types.js';
+import { CallToolResultSchema, ErrorCode, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { gateClient } from '../../../src/adapters/mcp.ts';
 import type { CallEvent } from '../../../src/base/events.ts';
@@ -204,11 +199,30 @@ describe('the timeout of a request is the whole time that its caller waits', () 
     dispatcher.subscribe((event) => event.type === 'settled' && ended.push(event.outcome));
     const client = gateClient(dispatcher, open.client, { downstream: 'notes' });
     const error = await client.callTool(lookUp('never'), undefined, { timeout: 30 }).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(McpError);
-    expect(error).toMatchObject({ code: ErrorCode.RequestTimeout });
-    expect(ended).toEqual(['failed']);
+    expect(error).toMatchObject({ code: ErrorCode.RequestTimeout, message: 'MCP error -32001: Request timed out' });
+    // By the request's own clock, or by the lane's: whichever looks first.
+    expect(['failed', 'cancelled']).toEqual(expect.arrayContaining(ended));
     await dispatcher.close();
   });
+});
+
+test('a client that does not keep its own time is ended by the lane, with the same error', async () => {
+  const { dispatcher, clock } = rig();
+  const never = {
+    callTool: (_params: object, _schema?: object, _options?: object) => new Promise<never>(() => undefined),
+  };
+  const client = gateClient(dispatcher, never, { downstream: 'notes' });
+  const call = client.callTool({ name: 'x' }, undefined, { timeout: 9_000 });
+  const ended = expect(call).rejects.toMatchObject({ code: ErrorCode.RequestTimeout, data: { timeout: 9_000 } });
+  await clock.advance(9_000);
+  await ended;
+  const own = gateClient(dispatcher, never, {
+    downstream: 'notes',
+    context: () => ({ deadline: clock.wallNow() + 5_000 }),
+  });
+  const late = own.callTool({ name: 'x' });
+  await clock.advance(5_000);
+  expect(said(await late)).toMatchObject({ error: { code: 'DEADLINE_EXCEEDED' } });
 });
 
 describe('an abort', () => {
@@ -381,7 +395,7 @@ describe('a map from tool to downstream', () => {
     };
     const { dispatcher } = rig();
     await expect(gateClient(dispatcher, client, { downstreams: { a: 'notes' } })).rejects.toThrow('"b": no downstream');
-    pages['second']!.nextCursor = 'second';
+    pages.second!.nextCursor = 'second';
     await expect(gateClient(dispatcher, client, { downstreams: { '*': 'notes' } })).rejects.toThrow('1000 pages');
   });
 });
