@@ -22,10 +22,14 @@ export interface CallParams {
 export interface RequestOptions extends RequestTimes {
   readonly signal?: AbortSignal | undefined;
   readonly onprogress?: ((report: ProgressReport) => void) | undefined;
+  readonly task?: unknown;
 }
 
 /** Makes the request itself. */
 export type Send<T> = (params: CallParams, options: RequestOptions | undefined) => T;
+
+/** Tells when the connection is lost, until what it returns is called. */
+export type WatchClose = (closed: () => void) => () => void;
 
 /** A call on its way: what it is, where it goes, and what it says of itself. */
 interface Passage {
@@ -51,19 +55,22 @@ export class ClientGate {
   readonly #options: GateClientOptions;
   readonly #clock: Clock;
   readonly #waiting = new Set<AbortController>();
+  readonly #watchClose: WatchClose;
+  #unwatch: (() => void) | undefined;
 
-  constructor(dispatcher: Dispatcher, routes: Routes, options: GateClientOptions) {
+  constructor(dispatcher: Dispatcher, routes: Routes, options: GateClientOptions, watchClose: WatchClose) {
     this.#dispatcher = dispatcher;
     this.#routes = routes;
     this.#options = options;
     this.#clock = insideOf(dispatcher).clock;
+    this.#watchClose = watchClose;
   }
 
   /** Those that wait are rejected, as the SDK rejects those that run. */
   closed(): void {
     const reason = protocolError(CONNECTION_CLOSED, 'Connection closed');
     const waiting = [...this.#waiting];
-    this.#waiting.clear();
+    for (const leave of waiting) this.#left(leave);
     for (const leave of waiting) leave.abort(reason);
   }
 
@@ -81,7 +88,7 @@ export class ClientGate {
         this.#faceOf(leave).callDownstream(
           downstream,
           async (call) => {
-            this.#waiting.delete(leave);
+            this.#left(leave);
             return this.#run(call, entered, send);
           },
           entered.context,
@@ -89,7 +96,8 @@ export class ClientGate {
       );
     } catch (error) {
       if (passage !== undefined && this.#hasTimedOut(error, passage)) throw timedOut(passage);
-      return refusedResult(error, downstream, this.#options.onRefused);
+      // Who asks for a task reads a task from the answer, and would not see the refusal.
+      return refusedResult(error, downstream, options?.task === undefined ? this.#options.onRefused : 'throw');
     }
   }
 
@@ -140,11 +148,19 @@ export class ClientGate {
   async #waited<T>(enter: (leave: AbortController) => Promise<T>): Promise<T> {
     const leave = new AbortController();
     this.#waiting.add(leave);
+    this.#unwatch ??= this.#watchClose(() => this.closed());
     try {
       return await enter(leave);
     } finally {
-      this.#waiting.delete(leave);
+      this.#left(leave);
     }
+  }
+
+  /** A call waits no more. */
+  #left(leave: AbortController): void {
+    if (!this.#waiting.delete(leave) || this.#waiting.size > 0) return;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
   }
 
   #faceOf(leave: AbortController): Dispatcher {

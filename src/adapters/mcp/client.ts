@@ -3,6 +3,7 @@ import { type CallParams, ClientGate, type RequestOptions } from './client-gate.
 import { checkDispatcher, checkMethod, checkOptions, invalid, readRoutes } from './options.ts';
 import { overlay } from './overlay.ts';
 import type { GateClientOptions, ToolClient } from './types.ts';
+import { type Closing, watchClose } from './watch-close.ts';
 
 const WHERE = 'gateClient';
 const KNOWN = ['downstream', 'downstreams', 'onRefused', 'context', 'progress', 'tellServer'];
@@ -12,7 +13,7 @@ const TOOLS_CALL = 'tools/call';
 const MOST_PAGES = 1_000;
 
 /** What is used of a client beside `callTool`; a client that lacks one of them goes without. */
-interface Client {
+interface Client extends Closing {
   readonly callTool: (params: CallParams, schema: unknown, options: RequestOptions | undefined) => Promise<unknown>;
   readonly request?: (
     request: { readonly method: string; readonly params?: unknown },
@@ -86,8 +87,10 @@ function gated(dispatcher: Dispatcher, given: ToolClient, options: GateClientOpt
   checkMethod(given, 'callTool', 'client', WHERE);
   checkOptions(options, KNOWN, WHERE);
   const routes = readRoutes(dispatcher, options, WHERE);
-  const gate = new ClientGate(dispatcher, routes, options);
   const client = given as unknown as Client;
+  const gate = new ClientGate(dispatcher, routes, options, (closed) =>
+    typeof client.request === 'function' ? watchClose(client, closed) : () => undefined,
+  );
   const { request, listTools, close } = client;
   const own: Record<string, unknown> = {
     callTool: (params: CallParams, schema?: unknown, requestOptions?: RequestOptions) =>

@@ -26,3 +26,9 @@ export function asResult(refusal: Refusal): RefusedResult {
     _meta: { [ERROR_META]: refusal.error },
   };
 }
+
+/** Whether a tool's result is a refusal that was made here. */
+export function isRefusedResult(result: unknown): result is RefusedResult {
+  const { isError, _meta } = (result ?? {}) as Partial<RefusedResult>;
+  return isError === true && _meta?.[ERROR_META] !== undefined;
+}

@@ -1,6 +1,7 @@
 import type { Dispatcher } from '../../contract.ts';
 import { checkDispatcher, checkMethod, checkOptions, type Routes, readRoutes } from './options.ts';
 import { overlay } from './overlay.ts';
+import { isRefusedResult } from './result.ts';
 import { type Callback, gatedCallback } from './tool.ts';
 import type { GateServerOptions, ToolServer } from './types.ts';
 
@@ -46,7 +47,35 @@ export function gateServer<Name extends string, S extends ToolServer>(
     const register = (server as unknown as Record<string, unknown>)[method];
     if (typeof register === 'function') own[method] = registering(register as Callback, server, gating);
   }
+  const { experimental } = server as unknown as { readonly experimental?: { readonly tasks?: TaskServer } };
+  if (typeof experimental?.tasks?.registerToolTask === 'function') {
+    own.experimental = overlay(experimental, { tasks: gatedTasks(experimental.tasks, gating) });
+  }
   return overlay(server, own);
+}
+
+/** What registers tools that answer with a task. */
+interface TaskServer {
+  readonly registerToolTask?: (name: string, config: unknown, handler: TaskHandler) => unknown;
+}
+
+interface TaskHandler {
+  readonly createTask: Callback;
+}
+
+/** The start of a task passes the gate; what is asked of it afterwards does not. */
+function gatedTasks(tasks: TaskServer, gating: Gating): TaskServer {
+  const registerToolTask: TaskServer['registerToolTask'] = (name, config, handler) => {
+    const gated = gatedFor({ name }, (...args) => handler.createTask(...args), gating);
+    const createTask: Callback = async (...args) => {
+      const created = await gated(...args);
+      // A refusal is no task. Of what is thrown here the SDK makes a result with the message as its text.
+      if (isRefusedResult(created)) throw new Error(created.content[0]?.text);
+      return created;
+    };
+    return tasks.registerToolTask?.(name, config, overlay(handler, { createTask }));
+  };
+  return overlay(tasks, { registerToolTask });
 }
 
 /** A method that registers a tool: the name is its first argument, the callback its last. */
