@@ -11,15 +11,16 @@ import { pathToFileURL } from 'node:url';
 import { type Node, parseSync } from 'oxc-parser';
 
 const ROOT = join(import.meta.dirname, '..');
-const ENTRIES: Readonly<Record<string, string>> = {
-  '.': 'index.d.ts',
-  './alerts': 'alerts.d.ts',
-  './status': 'status.d.ts',
-  './telemetry': 'telemetry.d.ts',
-  './testing': 'testing.d.ts',
-  './fetch': 'adapters/fetch.d.ts',
-  './undici': 'adapters/undici.d.ts',
-};
+
+/** Every entry that the manifest exports with types, and its declarations below `dist`. */
+function entries(): [string, string][] {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    exports: Readonly<Record<string, string | { readonly types: string }>>;
+  };
+  return Object.entries(exports).flatMap(([name, target]): [string, string][] =>
+    typeof target === 'string' ? [] : [[name, target.types.replace('./dist/', '')]],
+  );
+}
 
 /** The listing of the sources as they are now. Compiles the declarations into a temporary folder. */
 export function listApi(): string {
@@ -28,7 +29,7 @@ export function listApi(): string {
     const tsc = join(ROOT, 'node_modules', '.bin', 'tsc');
     const options = ['-p', 'tsconfig.build.json', '--emitDeclarationOnly', '--outDir', out];
     execFileSync(tsc, options, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] });
-    return Object.entries(ENTRIES)
+    return entries()
       .map(([name, file]) => `${name}\n\n${describeExports(join(out, file))}`)
       .join('\n');
   } finally {

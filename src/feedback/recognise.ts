@@ -4,6 +4,7 @@ import { quotasOf, type Recognition, refusalOf, timed } from './decide.ts';
 import { type Evidence, gather, isErrorLike } from './evidence.ts';
 import { asStatus, isOwn, isPlain, itemsOf, jsonOf, property } from './fields.ts';
 import { headerReader } from './headers.ts';
+import { remoteRefusal } from './remote.ts';
 
 export const SUCCESS: Verdict = Object.freeze({ outcome: 'success' });
 export const FAILED: Verdict = Object.freeze({ outcome: 'failed' });
@@ -242,6 +243,8 @@ export function graphqlFailureIn(body: unknown): object[] | undefined {
 /** A tool's result that calls itself an error: JSON in it is structure, text is not. */
 function recogniseTool(result: object, how: Recognition): Verdict | undefined {
   const seeds = [property(result, 'structuredContent'), ...textsOf(result).map(jsonOf), property(result, '_meta')];
+  const remote = remoteRefusal(seeds);
+  if (remote !== undefined) return remote;
   const objects = seeds.filter((seed) => typeof seed === 'object' && seed !== null);
   return objects.length === 0 ? undefined : refusalOf(gather(...objects), how);
 }

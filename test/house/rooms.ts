@@ -60,6 +60,7 @@ export const ENTRIES = [
   'src/telemetry.ts',
   'src/testing.ts',
   'src/adapters/guard.ts',
+  'src/adapters/mcp.ts',
   'src/cli/main.ts',
   'src/adapters/fetch.ts',
   'src/adapters/undici.ts',
