@@ -57,6 +57,9 @@ export const ENTRIES = [
   'src/telemetry.ts',
   'src/testing.ts',
   'src/cli/main.ts',
+  'src/adapters/ai-sdk.ts',
+  'src/adapters/openai-agents.ts',
+  'src/adapters/langchain.ts',
 ];
 
 /** Not part of the core, which runs wherever JavaScript does: these may import `node:` modules. */
