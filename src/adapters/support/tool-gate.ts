@@ -66,9 +66,9 @@ export async function passGate<R>(
 /** How a call of a tool goes through; `signals` gets those of its `context` function too. */
 export function passOf(gate: ToolGate, call: ToolCall, signals: (AbortSignal | undefined)[]): Pass {
   const { dispatcher, mapped, options } = gate;
-  const given = givenFor(options, call);
-  signals.push(given?.signal);
   const tool = gate.tool ?? call.tool;
+  const given = givenFor(options, { ...call, tool });
+  signals.push(given?.signal);
   const scope = { ...readRuntimeContext(call.context), ...stated(mapped.context), tool, signal: call.signal };
   const { callDownstream } = given === undefined ? dispatcher : dispatcher.with(scope);
   return (fn) => callDownstream(mapped.downstream, fn, given ?? scope) as never;

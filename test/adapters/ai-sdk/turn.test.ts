@@ -3,7 +3,7 @@ import { MockLanguageModelV3 } from 'ai/test';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { gateTools } from '../../../src/adapters/ai-sdk.ts';
-import { SIX, type Six, turns } from '../support/turn.ts';
+import { HURRIED, SIX, type Six, THROTTLED, turns } from '../support/turn.ts';
 import { calling, saying, toolResults } from './model.ts';
 
 const turn = turns();
@@ -25,5 +25,12 @@ test('six calls in one turn over a quota that admits two: what the model gets ba
   await play();
   expect((await run).text).toBe('done');
   expect(server.requests.toSorted()).toEqual(['/fifth', '/first', '/sixth', '/throttled']);
-  expect(toolResults(model.doGenerateCalls[1])).toEqual({});
+  expect(toolResults(model.doGenerateCalls[1])).toEqual({
+    first: { type: 'json', value: { delivered: '/first' } },
+    throttled: { type: 'json', value: THROTTLED },
+    hurried: { type: 'json', value: HURRIED },
+    dropped: { type: 'error-text', value: 'the user has closed the window' },
+    fifth: { type: 'json', value: { delivered: '/fifth' } },
+    sixth: { type: 'json', value: { delivered: '/sixth' } },
+  });
 });
