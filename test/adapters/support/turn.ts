@@ -41,7 +41,7 @@ export interface Turn {
   /** What only a `context` function can know of a call: `hurried` has five seconds, `dropped` a signal. */
   readonly contextOf: (tool: string | undefined) => { deadline?: number; signal?: AbortSignal };
   /** Lets the six pass: two start, one of them is throttled; the rest is refused, dropped, or waits. */
-  readonly play: () => Promise<void>;
+  readonly play: (requests?: number) => Promise<void>;
 }
 
 /** A turn for each test of a file. */
@@ -77,13 +77,13 @@ async function makeTurn(): Promise<Turn> {
     dispatcher,
     drop,
     contextOf: (tool) => (tool === 'hurried' || tool === 'dropped' ? contexts[tool] : {}),
-    async play() {
+    async play(requests = 4) {
       await until(() => server.requests.length === 2 && dispatcher.snapshot().downstreams[0]?.running === 0);
       drop.abort(new Error('the user has closed the window'));
       await clock.advance(89_000);
       if (server.requests.length !== 2) throw new Error(`asked before the server's time: ${server.requests}`);
       // After a pause one call goes first, and what it hears lets the next one go: the socket takes its own time.
-      for (let minute = 0; minute < 9 && server.requests.length < 4; minute += 1) {
+      for (let minute = 0; minute < 9 && server.requests.length < requests; minute += 1) {
         await clock.advance(60_000);
         await until(() => dispatcher.snapshot().downstreams[0]?.running === 0);
       }
