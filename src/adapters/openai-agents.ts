@@ -1,5 +1,6 @@
 import type { Dispatcher } from '../contract.ts';
 import type { Call } from '../dispatch/context.ts';
+import { readRuntimeContext } from './support/runtime-context.ts';
 import { checkGateOptions, passGate, type ToolCall, type ToolGate, type ToolGateOptions } from './support/tool-gate.ts';
 import { checkRule, checkToolMap, mappedOf, readRule, type ToolMap, type ToolRule } from './support/tool-map.ts';
 
@@ -128,7 +129,7 @@ function copied<T extends object>(value: T, changes: object): T {
 
 function callOf(input: unknown, runContext: unknown, details: Details | undefined): ToolCall {
   const { context } = (runContext ?? {}) as { readonly context?: unknown };
-  return { tool: undefined, input, context, runtime: details, signal: details?.signal };
+  return { input, context, scope: readRuntimeContext(context), runtime: details, signal: details?.signal };
 }
 
 /** The model's own text, where it is no JSON: the tool is to say so. */

@@ -1,5 +1,7 @@
 import type { Call } from '../../dispatch/context.ts';
+import { holdToEnd, isAsyncIterable } from '../support/hold.ts';
 import { isRefusal, type Refusal } from '../support/refusal.ts';
+import { readRuntimeContext } from '../support/runtime-context.ts';
 import {
   type Pass,
   passGate,
@@ -9,7 +11,6 @@ import {
   type ToolGate,
   type ToolGateOptions,
 } from '../support/tool-gate.ts';
-import { holdToEnd } from './stream.ts';
 
 /** How long a tool that yields preliminary results keeps its lease: to its end, or to its first value. */
 export type LeaseUntil = 'end' | 'first';
@@ -118,7 +119,7 @@ function run(tool: Executable, call: Call, input: unknown, options: ExecuteOptio
 
 function callOf(input: unknown, options: ExecuteOptions | undefined): ToolCall {
   const { abortSignal, experimental_context: context = options?.context } = options ?? {};
-  return { tool: undefined, input, context, runtime: options, signal: abortSignal };
+  return { input, context, scope: readRuntimeContext(context), runtime: options, signal: abortSignal };
 }
 
 /** A tool's own words for the model are made from its own answers: a refusal among them is none. */
@@ -134,13 +135,6 @@ function forModel(tool: Executable, toModelOutput: (...of: unknown[]) => unknown
 /** Also of one that is bound; of another realm too. */
 function isGenerator(execute: object): boolean {
   return (execute as { readonly [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === 'AsyncGeneratorFunction';
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return (
-    typeof (value as { readonly [Symbol.asyncIterator]?: unknown } | null | undefined)?.[Symbol.asyncIterator] ===
-    'function'
-  );
 }
 
 /** What the SDK would have kept of a stream. */

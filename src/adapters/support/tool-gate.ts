@@ -4,7 +4,7 @@ import { show } from '../../base/text.ts';
 import type { Dispatcher } from '../../contract.ts';
 import type { Call, CallContext } from '../../dispatch/context.ts';
 import { type OnRefused, type Refusal, refusalOf } from './refusal.ts';
-import { readRuntimeContext } from './runtime-context.ts';
+import type { RuntimeContext } from './runtime-context.ts';
 import type { Mapped } from './tool-map.ts';
 
 /** One call of a tool, as the `context` function of an adapter sees it. */
@@ -38,8 +38,9 @@ export interface ToolGate {
   readonly options: ToolGateOptions;
 }
 
-/** One call, with the signal that its runtime gave it. */
-export interface ToolCall extends ToolCallInfo {
+/** One call, with what an adapter has read of its runtime. */
+export interface ToolCall extends Omit<ToolCallInfo, 'tool'> {
+  readonly scope: RuntimeContext;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -66,10 +67,10 @@ export async function passGate<R>(
 /** How a call of a tool goes through; `signals` gets those of its `context` function too. */
 export function passOf(gate: ToolGate, call: ToolCall, signals: (AbortSignal | undefined)[]): Pass {
   const { dispatcher, mapped, options } = gate;
-  const tool = gate.tool ?? call.tool;
-  const given = givenFor(options, { ...call, tool });
+  const { tool } = gate;
+  const given = givenFor(options, tool, call);
   signals.push(given?.signal);
-  const scope = { ...readRuntimeContext(call.context), ...stated(mapped.context), tool, signal: call.signal };
+  const scope = { ...call.scope, ...stated(mapped.context), tool, signal: call.signal };
   const { callDownstream } = given === undefined ? dispatcher : dispatcher.with(scope);
   return (fn) => callDownstream(mapped.downstream, fn, given ?? scope) as never;
 }
@@ -85,7 +86,8 @@ export function refuse(gate: ToolGate, error: unknown, signals: readonly (AbortS
 
 function givenFor(
   { context }: ToolGateOptions,
-  { tool, input, context: own, runtime }: ToolCall,
+  tool: string | undefined,
+  { input, context: own, runtime }: ToolCall,
 ): CallContext | undefined {
   const given: unknown = context?.({ tool, input, context: own, runtime });
   if (given === undefined || given === null) return undefined;

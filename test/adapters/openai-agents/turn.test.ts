@@ -25,7 +25,7 @@ function toolOutputs({ calls }: ScriptedModel): Record<string, unknown> {
 const optionsOf = (server: ReturnType<typeof turn>['server'], name: Six) => ({
   name,
   description: name,
-  parameters: { type: 'object', properties: {}, required: [], additionalProperties: false } as const,
+  parameters: { type: 'object' as const, properties: {}, required: [], additionalProperties: false as const },
   execute: (_input: unknown, _context?: unknown, details?: { signal?: AbortSignal }) =>
     server.ask(`/${name}`, details?.signal),
 });
