@@ -1,6 +1,6 @@
 import type { Dispatcher } from '../contract.ts';
 import { type AiToolOptions, gatedTool, isExecutable, LEASE_UNTIL } from './ai-sdk/tool.ts';
-import { checkGateOptions } from './support/tool-gate.ts';
+import { checkGateOptions, checkTools } from './support/tool-gate.ts';
 import { checkRule, checkToolMap, mappedOf, readRule, type ToolMap, type ToolRule } from './support/tool-map.ts';
 
 export type { AiToolOptions, LeaseUntil } from './ai-sdk/tool.ts';
@@ -44,7 +44,8 @@ export function gateTools<Name extends string, Tools extends object>(
   options: GateToolsOptions<NoInfer<Name>, keyof Tools & string>,
 ): Tools {
   const where = 'gateTools';
-  const withExecute = Object.keys(tools ?? {}).filter((name) => isExecutable((tools as Record<string, unknown>)[name]));
+  checkTools(where, tools, 'an object');
+  const withExecute = Object.keys(tools).filter((name) => isExecutable((tools as Record<string, unknown>)[name]));
   const isTools = (list: unknown) => Array.isArray(list) && list.every((name) => withExecute.includes(name));
   const streaming = ['a list of names of tools that have an execute', isTools] as const;
   const map = ['a map from tool to downstream', () => true] as const;

@@ -1,7 +1,7 @@
 import type { Dispatcher } from '../contract.ts';
 import { gatedTool, isTool } from './langchain/tool.ts';
 import { type CallHandler, gatedHandler } from './langchain/tool-calls.ts';
-import { checkGateOptions, type ToolGateOptions } from './support/tool-gate.ts';
+import { checkGateOptions, checkTools, type ToolGateOptions } from './support/tool-gate.ts';
 import { checkRule, checkToolMap, mappedOf, readRule, type ToolMap, type ToolRule } from './support/tool-map.ts';
 
 export type { CallHandler, ToolCallRequest } from './langchain/tool-calls.ts';
@@ -92,6 +92,7 @@ function checked<Name extends string>(
   tools: readonly object[],
   options: GateToolsOptions<Name>,
 ): { downstreams: ToolMap; rest: ToolGateOptions } {
+  checkTools(where, tools, 'a list');
   checkGateOptions(where, dispatcher, options, { downstreams: ['a map from tool to downstream', () => true] });
   const names = tools.filter(isTool).map(({ name }) => name);
   checkToolMap(options.downstreams, names, dispatcher.names(), where);

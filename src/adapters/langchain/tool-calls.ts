@@ -3,7 +3,7 @@ import { show } from '../../base/text.ts';
 import type { Dispatcher } from '../../contract.ts';
 import { isRefusal, refusalOf } from '../support/refusal.ts';
 import { passGate, type ToolGateOptions } from '../support/tool-gate.ts';
-import { mappedOf, type ToolMap } from '../support/tool-map.ts';
+import { isMapped, mappedOf, type ToolMap } from '../support/tool-map.ts';
 import { scopeOf, type ToolConfig } from './tool.ts';
 
 /** What a middleware is told of a call. */
@@ -36,10 +36,6 @@ export function gatedHandler(dispatcher: Dispatcher, map: ToolMap, options: Tool
     // The agent itself makes the message of what a tool returns: a stand-in that returns the refusal gives one of its own class.
     return handler({ ...request, tool: { name, invoke: async () => answer } });
   };
-}
-
-function isMapped(map: ToolMap, tool: string): boolean {
-  return (Object.hasOwn(map, tool) && map[tool] !== undefined) || (Object.hasOwn(map, '*') && map['*'] !== undefined);
 }
 
 function unmapped(tool: string, { onRefused }: ToolGateOptions): unknown {

@@ -140,6 +140,14 @@ export function checkGateOptions(
   if (problems.length > 0) throw new InvalidCall(`${where}: ${problems.join('; ')}`, { downstream: '' });
 }
 
+/** Checks what is to be wrapped: a list of tools, or an object that holds them by name. */
+export function checkTools(where: string, tools: unknown, expected: 'a list' | 'an object'): void {
+  const isFit =
+    expected === 'a list' ? Array.isArray(tools) : typeof tools === 'object' && tools !== null && !Array.isArray(tools);
+  if (isFit) return;
+  throw new InvalidCall(`${where}: tools: expected ${expected} of tools, found ${show(tools)}`, { downstream: '' });
+}
+
 function strangeOption(key: string, known: readonly string[]): string {
   const near = nearest(key, known);
   return `${key}: no such option; ${near === undefined ? `known are: ${known.join(', ')}` : `did you mean ${near}?`}`;

@@ -27,11 +27,30 @@ export function mappedOf(map: ToolMap, tool: string): Mapped | undefined {
   return rule === undefined || rule === false ? undefined : readRule(rule);
 }
 
+/** Whether a map has a rule for a tool, `false` included. */
+export function isMapped(map: ToolMap, tool: string): boolean {
+  return ruleOf(map, tool) !== undefined;
+}
+
+/**
+ * Checks that a map has a rule for one tool, where tools are not known all at once.
+ *
+ * @throws {InvalidCall} that names the tool, and the rule that may be meant for it.
+ */
+export function checkMapped(map: ToolMap, tool: string, where: string): void {
+  failWith(isMapped(map, tool) ? [] : [unmapped(map, tool)], `${where}: %s in the map from tool to downstream`);
+}
+
 /** A rule that names a downstream, read. */
 export function readRule(rule: Exclude<ToolRule, false>): Mapped {
   if (typeof rule === 'string') return { downstream: rule, context: {} };
   const { downstream, ...context } = rule;
   return { downstream, context };
+}
+
+/** Keys of a map that are names of tools. */
+export function toolsOf(map: ToolMap): string[] {
+  return typeof map === 'object' && map !== null ? Object.keys(map).filter((key) => key !== '*') : [];
 }
 
 /**
@@ -48,7 +67,7 @@ export function checkToolMap(map: ToolMap, tools: readonly string[], known: read
   }
   const once = [...new Set(tools)];
   const problems = [
-    ...once.filter((tool) => ruleOf(map, tool) === undefined).map((tool) => unmapped(map, tool)),
+    ...once.filter((tool) => !isMapped(map, tool)).map((tool) => unmapped(map, tool)),
     ...Object.keys(map).flatMap((tool) => [...strange(tool, once), ...wrongRule(show(tool), map[tool], known)]),
   ];
   failWith(problems, `${where}: %s in the map from tool to downstream`);
@@ -82,10 +101,7 @@ function ruleOf(map: ToolMap, tool: string): ToolRule | undefined {
 }
 
 function unmapped(map: ToolMap, tool: string): string {
-  const near = nearest(
-    tool,
-    Object.keys(map).filter((key) => key !== '*'),
-  );
+  const near = nearest(tool, toolsOf(map));
   const hint = near === undefined ? '' : `; is ${show(near)} meant for it?`;
   return `${show(tool)}: no downstream; write one, or false for a tool that needs no gate${hint}`;
 }

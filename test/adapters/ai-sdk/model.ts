@@ -3,7 +3,7 @@ import type { MockLanguageModelV3 } from 'ai/test';
 type Generated = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
 type Asked = MockLanguageModelV3['doGenerateCalls'][number];
 
-const USAGE: Generated['usage'] = {
+export const USAGE: Generated['usage'] = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 5, text: 5, reasoning: 0 },
 };

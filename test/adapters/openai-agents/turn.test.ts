@@ -1,8 +1,9 @@
 import { Agent, run, setTracingDisabled, tool } from '@openai/agents';
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents/testing';
 import { expect, test } from 'vitest';
-import { gateToolOptions, gateTools } from '../../../src/adapters/openai-agents.ts';
+import { gateToolFunction, gateTools } from '../../../src/adapters/openai-agents.ts';
 import { HURRIED, SIX, type Six, THROTTLED, turns } from '../support/turn.ts';
+import { toolOutputs } from './model.ts';
 
 setTracingDisabled(true);
 const turn = turns();
@@ -12,14 +13,6 @@ const PLEASE_TRY_AGAIN = 'An error occurred while running the tool. Please try a
 function model() {
   const calls = SIX.map((name) => functionCall(name, {}, { callId: `call-${name}` }));
   return new ScriptedModel([calls, [assistantMessage('done')]]);
-}
-
-/** What the next request tells the model of its calls, by tool. */
-function toolOutputs({ calls }: ScriptedModel): Record<string, unknown> {
-  const { input } = calls[1]!.request;
-  if (typeof input === 'string') throw new Error(input);
-  const outputs = input.flatMap((item) => (item.type === 'function_call_result' ? [item] : []));
-  return Object.fromEntries(outputs.map(({ name, output }) => [name, output]));
 }
 
 const optionsOf = (server: ReturnType<typeof turn>['server'], name: Six) => ({
@@ -34,9 +27,11 @@ const text = (value: unknown) => ({ type: 'text', text: JSON.stringify(value) })
 
 test('six calls in one turn over a quota that admits two: what the model gets back', async () => {
   const { server, dispatcher, contextOf, play } = turn();
-  const tools = SIX.map((name) =>
-    tool(gateToolOptions(dispatcher, 'carrier', optionsOf(server, name), { context: (call) => contextOf(call.tool) })),
-  );
+  const gatedTool = gateToolFunction(dispatcher, tool, {
+    downstreams: { '*': 'carrier' },
+    context: (call) => contextOf(call.tool),
+  });
+  const tools = SIX.map((name) => gatedTool(optionsOf(server, name)));
   const scripted = model();
   const running = run(new Agent({ name: 'clerk', model: scripted, tools }), 'go');
   await play();
@@ -51,7 +46,7 @@ test('six calls in one turn over a quota that admits two: what the model gets ba
   });
 });
 
-test('finished tools', async () => {
+test('finished tools that throw (errorFunction: null) get the same back', async () => {
   const { server, dispatcher, contextOf, play } = turn();
   const six = SIX.map((name) => tool({ ...optionsOf(server, name), errorFunction: null }));
   const tools = gateTools(dispatcher, six, {
