@@ -64,6 +64,9 @@ export const ENTRIES = [
   'src/cli/main.ts',
   'src/adapters/fetch.ts',
   'src/adapters/undici.ts',
+  'src/adapters/ai-sdk.ts',
+  'src/adapters/openai-agents.ts',
+  'src/adapters/langchain.ts',
 ];
 
 /** Not part of the core, which runs wherever JavaScript does: these may import `node:` modules. */

@@ -21,13 +21,40 @@ export type OnRefused = 'return' | 'throw';
 
 /**
  * The refusal that an error is: Penstock's own, or the downstream's throttling; undefined for whatever else a
- * call can reject with (an abort, a failure), which is the runtime's to handle.
+ * call can reject with (an abort, a failure), which is the runtime's to handle. A refusal that a client has
+ * wrapped in an error of its own (`cause`) is still one.
  */
 export function refusalOf(error: unknown, downstream: string): Refusal | undefined {
-  const { code, retryable, retryAfterMs, message } = explain(error);
-  const isOurs = isAdmissionError(error);
-  if (!isOurs && code !== 'RATE_LIMITED') return undefined;
-  const name = (isOurs && (error as AdmissionError).downstream) || downstream;
+  const ours = admissionWithin(error);
+  const { code, retryable, retryAfterMs, message } = explain(ours ?? error);
+  if (ours === undefined && code !== 'RATE_LIMITED') return undefined;
   const wait = retryAfterMs === undefined ? {} : { retry_after_ms: Math.ceil(retryAfterMs) };
-  return { error: { code, downstream: name, retryable, ...wait, message } };
+  return { error: { code, downstream: ours?.downstream || downstream, retryable, ...wait, message } };
+}
+
+/** Whether a tool's answer is a refusal, also one that was stored as JSON and read again. */
+export function isRefusal(value: unknown): value is Refusal {
+  if (typeof value !== 'object' || value === null || Object.keys(value).join() !== 'error') return false;
+  const { error } = value as { readonly error: unknown };
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, downstream, retryable, message } = error as Record<string, unknown>;
+  const texts = [code, downstream, message];
+  return typeof retryable === 'boolean' && texts.every((text) => typeof text === 'string');
+}
+
+/** Causes may be a circle, and an SDK wraps an error once or twice. */
+const DEEPEST_CAUSE = 5;
+
+function admissionWithin(error: unknown): AdmissionError | undefined {
+  let cause = error;
+  for (let depth = 0; depth < DEEPEST_CAUSE; depth += 1) {
+    try {
+      if (isAdmissionError(cause)) return cause;
+      if (typeof cause !== 'object' || cause === null) return undefined;
+      cause = (cause as { readonly cause?: unknown }).cause;
+    } catch {
+      return undefined;
+    }
+  }
+  return undefined;
 }
