@@ -17,6 +17,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './status': 'status.d.ts',
   './telemetry': 'telemetry.d.ts',
   './testing': 'testing.d.ts',
+  './guard': 'adapters/guard.d.ts',
 };
 
 /** The listing of the sources as they are now. Compiles the declarations into a temporary folder. */
