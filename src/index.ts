@@ -31,12 +31,15 @@ export {
 export type { CallEvent, DispatcherEvent, HoldEvent, NoticeEvent, PolicyEvent } from './base/events.ts';
 export type { HoldState, PolicyChange } from './base/plan.ts';
 export type {
+  ClaimedHost,
   ClassSnapshot,
   DownstreamSnapshot,
   HeardSnapshot,
+  InventorySnapshot,
   LaneTotals,
   QuotaSnapshot,
   RecentSnapshot,
+  SeenHost,
   Snapshot,
   TopEntry,
   TopSnapshot,

@@ -1,9 +1,11 @@
+import type { UngatedWatch } from '../../src/adapters/guard.ts';
 import { typesModule } from '../../src/cli/types-module.ts';
 import type { Dispatcher, PolicyInput } from '../../src/index.ts';
 
 /** What a page means by a name that its code uses and does not declare (`<!-- given: ... -->`). */
 export interface Given {
   readonly dispatcher: Dispatcher;
+  readonly watch: UngatedWatch;
   readonly callDownstream: Dispatcher['callDownstream'];
   readonly acquire: Dispatcher['acquire'];
   readonly wrap: Dispatcher['wrap'];
