@@ -1,11 +1,12 @@
 import { InvalidCall } from '../base/errors.ts';
 import type { Inside } from '../base/inside.ts';
+import { show } from '../base/text.ts';
 import type { Dispatcher } from '../contract.ts';
 import type { Call, CallContext } from '../dispatch/context.ts';
-import { mergedContext, readContext } from './fetch/headers.ts';
+import { readContext } from './fetch/headers.ts';
 import { type HttpOptions, type HttpSettings, readHttpOptions } from './fetch/options.ts';
 import { type Asked, type GatedInit, readAsked } from './fetch/request.ts';
-import { checkUserAgent, createRouter, type Route, type Router } from './fetch/router.ts';
+import { checkUserAgent, createRouter, type Route, type Router, soundContext } from './fetch/router.ts';
 import { insideOf } from './support/inside.ts';
 import { holdToEnd } from './support/stream.ts';
 import { underGate } from './support/under-gate.ts';
@@ -72,7 +73,7 @@ function send(parts: Parts, input: string | URL | Request, init: GatedInit | und
   const { url } = asked;
   const route = url === undefined ? undefined : router(url, lookup?.(url, init));
   if (url === undefined || route === undefined) return base(input, asked.initWith(undefined));
-  checkUserAgent(inside, route, asked.hasUserAgent, WHERE);
+  checkUserAgent(gate, inside, route, asked.hasUserAgent, WHERE);
   const { downstream } = route;
   const ctx = contextOf(parts, route, url, asked, init);
   const start = async (call: Call): Promise<Response> => {
@@ -84,16 +85,15 @@ function send(parts: Parts, input: string | URL | Request, init: GatedInit | und
 }
 
 function contextOf(parts: Parts, route: Route, url: URL, asked: Asked, init: GatedInit | undefined): CallContext {
-  const { inside, context } = parts;
-  const { downstream, account } = route;
-  const own = init?.penstock;
-  if (own !== undefined && (typeof own !== 'object' || own === null)) {
-    throw new InvalidCall(`${downstream}: init.penstock: expected an object`, { downstream });
-  }
-  const said = readContext(asked.ours, downstream, inside.clock.wallNow());
-  // The account of a host's lane is the host: any other would be a lane that nobody can bound.
-  const lane = account === undefined ? {} : { account };
-  return mergedContext(context?.(url, init), said, own, { signal: asked.signal }, lane);
+  const { gate, inside, context } = parts;
+  const { downstream } = route;
+  return soundContext(gate, route, asked.signal, () => {
+    const own = init?.penstock;
+    if (own !== undefined && (typeof own !== 'object' || own === null)) {
+      throw new InvalidCall(`${downstream}: init.penstock: expected an object, found ${show(own)}`, { downstream });
+    }
+    return [context?.(url, init), readContext(asked.ours, downstream, inside.clock.wallNow()), own];
+  });
 }
 
 /**

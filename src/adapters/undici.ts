@@ -2,9 +2,9 @@ import { InvalidCall } from '../base/errors.ts';
 import { END, HEAR, HEARD, type HearingCall, type Inside } from '../base/inside.ts';
 import type { Dispatcher } from '../contract.ts';
 import type { Call, CallContext } from '../dispatch/context.ts';
-import { mergedContext, readContext } from './fetch/headers.ts';
+import { readContext } from './fetch/headers.ts';
 import { type HttpOptions, type HttpSettings, readHttpOptions } from './fetch/options.ts';
-import { checkUserAgent, createRouter, type Route, type Router } from './fetch/router.ts';
+import { checkUserAgent, createRouter, type Route, type Router, soundContext } from './fetch/router.ts';
 import { insideOf } from './support/inside.ts';
 import { endOf } from './support/stream.ts';
 import { type Passed, permitFor } from './support/under-gate.ts';
@@ -92,7 +92,7 @@ function send(parts: Parts, dispatch: Dispatch, request: RequestOptions, handler
       dispatch(sent, handler);
       return;
     }
-    checkUserAgent(inside, route, headers.isNamed, WHERE);
+    checkUserAgent(lanes, inside, route, headers.isNamed, WHERE);
     const start = (call: Call): Promise<unknown> => attempt.run(call, route, () => dispatch(sent, attempt.handler));
     const permit = permitFor(inside, route.downstream);
     if (permit?.isSpent === false) {
@@ -119,15 +119,17 @@ function next({ lanes }: Parts, permit: Passed, start: (call: Call) => Promise<u
 }
 
 function contextOf(
-  { inside, context }: Parts,
-  { downstream, account }: Route,
+  { lanes, inside, context }: Parts,
+  route: Route,
   url: URL,
   request: RequestOptions,
   { ours }: SentHeaders,
   signal: AbortSignal,
 ): CallContext {
-  const said = readContext(ours, downstream, inside.clock.wallNow());
-  return mergedContext(context?.(url, request), said, { signal }, account === undefined ? {} : { account });
+  return soundContext(lanes, route, signal, () => [
+    context?.(url, request),
+    readContext(ours, route.downstream, inside.clock.wallNow()),
+  ]);
 }
 
 function urlOf({ origin, path = '/', method }: RequestOptions): URL {

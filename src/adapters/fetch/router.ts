@@ -3,7 +3,9 @@ import { authorityOf, HOST_ACCOUNT } from '../../base/hosts.ts';
 import type { Inside } from '../../base/inside.ts';
 import { show } from '../../base/text.ts';
 import type { Dispatcher } from '../../contract.ts';
+import type { CallContext } from '../../dispatch/context.ts';
 import { hostIndexOf, type Place } from '../support/hosts.ts';
+import { mergedContext } from './headers.ts';
 import type { HttpSettings } from './options.ts';
 
 /** Where a request goes: a downstream, and the account whose lane it takes where that is a host's. */
@@ -47,13 +49,45 @@ function unclaimed(authority: string, where: string): InvalidCall {
 }
 
 /**
+ * Whether a downstream refuses anything now. Where it only observes, what is wrong with a request is no reason to
+ * keep it from running.
+ */
+function isEnforced(dispatcher: Dispatcher, downstream: string): boolean {
+  const found = dispatcher.snapshot().downstreams.find((each) => each.downstream === downstream);
+  return found === undefined || found.mode === 'enforce';
+}
+
+/** What a request says of its call; where it says it wrongly and nothing is enforced, nothing but the signal. */
+export function soundContext(
+  dispatcher: Dispatcher,
+  { downstream, account }: Route,
+  signal: AbortSignal | undefined,
+  read: () => readonly (CallContext | undefined)[],
+): CallContext {
+  // The account of a host's lane is the host: any other would be a lane that nobody can bound.
+  const fixed = { signal, account };
+  try {
+    return mergedContext(...read(), fixed);
+  } catch (error) {
+    if (isEnforced(dispatcher, downstream)) throw error;
+    return mergedContext(fixed);
+  }
+}
+
+/**
  * Refuses a request without a `User-Agent` where the downstream requires one.
  *
  * @throws {InvalidCall} with the policy's reason.
  */
-export function checkUserAgent(inside: Inside, { downstream }: Route, has: boolean, where: string): void {
+export function checkUserAgent(
+  dispatcher: Dispatcher,
+  inside: Inside,
+  { downstream }: Route,
+  has: boolean,
+  where: string,
+): void {
   const reason = has ? undefined : inside.plans().get(downstream)?.requiresUserAgent;
-  if (reason === undefined) return;
+  if (reason === undefined || !isEnforced(dispatcher, downstream)) return;
   const message = `${downstream}: refused, the request has no User-Agent: ${reason}. Set the header, or the option userAgent of ${where}.`;
   throw new InvalidCall(message, { downstream });
 }

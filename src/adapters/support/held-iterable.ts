@@ -63,6 +63,8 @@ export class HeldIterable implements Streaming {
   #held(iterator: Source): Source {
     const own = steps(iterator);
     this.#latest = own;
+    // Without a `return` nobody would hear of a loop that was left.
+    own.return ??= async (value: unknown) => ({ done: true, value });
     const held = METHODS.filter((method) => own[method] !== undefined).map((method) => [
       method,
       (...args: unknown[]) => this.#step(method, own[method]!, args),

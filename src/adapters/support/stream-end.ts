@@ -17,6 +17,7 @@ interface PlainStream {
 /** What of an answer is looked at. */
 interface Answer {
   readonly status?: unknown;
+  readonly statusCode?: unknown;
   readonly body?: unknown;
   readonly bodyUsed?: unknown;
   readonly headers?: { readonly get?: (name: string) => unknown } | null;
@@ -26,7 +27,7 @@ interface Answer {
 export function streamingOf(value: unknown): Streaming | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const answer = value as Answer;
-  if (typeof answer.status === 'number' && 'body' in answer) return bodyOf(answer);
+  if (typeof (answer.status ?? answer.statusCode) === 'number' && 'body' in answer) return bodyOf(answer);
   return (isPlainStream(value) ? plain(value, value) : undefined) ?? HeldIterable.of(value);
 }
 

@@ -10,7 +10,7 @@ let server: TestServer;
 let go: () => void;
 beforeAll(async () => {
   server = await TestServer.start((request, response) => {
-    if (request.path === '/none') response.writeHead(204).end();
+    if (request.path === '/none' || request.method === 'HEAD') response.writeHead(204).end();
     else if (request.path === '/empty') response.writeHead(200, { 'content-length': 0 }).end();
     else if (request.path === '/refused') response.writeHead(429, { 'retry-after': '7' }).end('no');
     else {

@@ -8,7 +8,7 @@ import {
   type DispatcherEvent,
   type PolicyInput,
 } from '../../../src/index.ts';
-import { ManualClock } from '../../../src/testing.ts';
+import { ManualClock, openDispatcher } from '../../../src/testing.ts';
 
 const made: Dispatcher[] = [];
 afterEach(async () => {
@@ -246,4 +246,19 @@ describe('who calls', () => {
     await gated('https://www.sec.example/', { headers: { 'user-agent': 'acme' } });
     expect(sent).toHaveLength(1);
   });
+
+  test('where the policy only observes, nothing is refused, whatever a request says', async () => {
+    const { gated, sent, dispatcher, started } = rig(SEC);
+    dispatcher.setMode('observe');
+    await gated('https://www.sec.example/', { headers: { 'x-penstock-deadline': 'soon', 'x-penstock-foo': '1' } });
+    await gated('https://www.sec.example/', { penstock: 7 as never });
+    expect([sent.length, started()]).toEqual([2, ['sec', 'sec']]);
+  });
+});
+
+test('a double of a dispatcher does', async () => {
+  const dispatcher = openDispatcher();
+  const gated = createFetch(dispatcher, { lookup: () => 'carrier', base: async () => new Response('ok') });
+  await gated('https://a.example/', { penstock: { tool: 'track' } });
+  expect(dispatcher.calls).toMatchObject([{ downstream: 'carrier', ctx: { tool: 'track' } }]);
 });

@@ -121,6 +121,14 @@ describe('an AsyncIterable', () => {
     await expect(got.next()).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
   });
 
+  test('an iterator that cannot be closed: a loop that is left gives the place back', async () => {
+    const { dispatcher, clock, inFlight } = rig();
+    const source = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false, value: 1 }) }) };
+    for await (const _ of await holdToEnd(dispatcher, 'model', () => source)) break;
+    await clock.advance(0);
+    expect(inFlight()).toBe(0);
+  });
+
   test('the signal of its caller ends it with its own reason', async () => {
     const { dispatcher, clock } = rig();
     const abort = new AbortController();
@@ -227,6 +235,16 @@ describe('an answer with a body', () => {
     await got.text().catch(() => undefined);
     await clock.advance(2_000);
     expect(wait()).toBe(0);
+  });
+
+  test('undici says statusCode, and its body is a stream of Node', async () => {
+    const { dispatcher, inFlight } = rig();
+    const answer = { statusCode: 200, headers: {}, body: Readable.from(['a']) };
+    const got = await holdToEnd(dispatcher, 'model', () => answer);
+    expect([got === answer, inFlight()]).toEqual([true, 1]);
+    await all(got.body);
+    await turn();
+    expect(inFlight()).toBe(0);
   });
 
   test('an error is learned at once', async () => {

@@ -1,8 +1,13 @@
-import { interceptors, request, setGlobalDispatcher } from 'undici';
+import { createHash } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { interceptors, MockAgent, request, setGlobalDispatcher, WebSocket } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { createFetch } from '../../../src/adapters/fetch.ts';
 import { gate } from '../../../src/adapters/undici.ts';
 import { Bench, limited, running, until } from './rig.ts';
+
+/** RFC 6455, 1.3. */
+const HANDSHAKE = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 const bench = new Bench();
 const rig: Bench['rig'] = (...options) => bench.rig(...options);
@@ -73,5 +78,35 @@ describe('with what stands beside it', () => {
     expect([count('started'), outcomes(), running(dispatcher)]).toEqual([3, ['success', 'success', 'success'], 0]);
     await fetch(bench.server.url);
     expect(count('started')).toBe(4);
+  });
+
+  test('a WebSocket of undici waits for its permit', async () => {
+    const { gated, count, dispatcher, clock } = bench.rig();
+    let peer: Duplex | undefined;
+    bench.server.server.once('upgrade', ({ headers }, socket) => {
+      peer = socket;
+      const accept = createHash('sha1').update(`${headers['sec-websocket-key']}${HANDSHAKE}`).digest('base64');
+      const lines = ['101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket'];
+      socket.write(`HTTP/1.1 ${[...lines, `Sec-WebSocket-Accept: ${accept}`].join('\r\n')}\r\n\r\n`);
+    });
+    dispatcher.pause('carrier', { for: '5s' });
+    const socket = new WebSocket(bench.server.url.replace('http', 'ws'), { dispatcher: gated });
+    const opened = new Promise((resolve) => socket.addEventListener('open', resolve));
+    await until(() => count('queued') === 1);
+    expect(peer).toBeUndefined();
+    await clock.advance(5_000);
+    await opened;
+    expect([count('started'), running(dispatcher)]).toEqual([1, 0]);
+    peer?.destroy();
+  });
+
+  test('a MockAgent below it', async () => {
+    const { dispatcher, count } = bench.rig();
+    const mock = new MockAgent();
+    mock.disableNetConnect();
+    mock.get(bench.server.url).intercept({ path: '/' }).reply(200, 'mocked');
+    const { body } = await request(bench.server.url, { dispatcher: mock.compose(gate(dispatcher)) });
+    expect([await body.text(), count('started')]).toEqual(['mocked', 1]);
+    await mock.close();
   });
 });
