@@ -18,6 +18,8 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './telemetry': 'telemetry.d.ts',
   './testing': 'testing.d.ts',
   './mcp': 'adapters/mcp.d.ts',
+  './fetch': 'adapters/fetch.d.ts',
+  './undici': 'adapters/undici.d.ts',
 };
 
 /** The listing of the sources as they are now. Compiles the declarations into a temporary folder. */

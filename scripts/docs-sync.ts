@@ -1,7 +1,7 @@
 /**
  * Writes what documents take from the code and from the last benchmark between their markers:
  * `<!-- options:start -->` ... `<!-- options:end -->`, likewise `errors`, `waits`, `limits`, `bench`, `incidents`,
- * `hypotheses`, `codes`, `pushed` and `rules`. `--write` updates the files; without it the exit code says whether they are in step.
+ * `hypotheses`, `codes`, `pushed`, `rules` and `profiles`. `--write` updates the files; without it the exit code says whether they are in step.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +13,11 @@ import type { ProviderCode } from '../src/feedback/code-rows.ts';
 import { PROVIDER_CODES } from '../src/feedback/codes.ts';
 import { RULES } from '../src/feedback/diagnosis.ts';
 import { DIALECTS, WAIT_HEADERS } from '../src/feedback/dialects.ts';
+import type { QuotaInput } from '../src/policy/input.ts';
 import { describeOptions } from '../src/policy/options.ts';
+import { readQuota } from '../src/policy/quota.ts';
 import { incidentLines } from './incident-table.ts';
+import { type ProfileFile, profileFiles } from './profiles.ts';
 import { PUSHED } from './sre/pushed.ts';
 import { RULES as ALERT_RULES } from './sre/rules.ts';
 
@@ -32,6 +35,7 @@ const SECTIONS: Readonly<Record<string, () => string>> = {
   codes: codesTable,
   pushed: pushedTable,
   rules: rulesTable,
+  profiles: profilesTable,
 };
 
 /** The text with every marked section as it should be now. Throws on a section that nobody can write. */
@@ -71,6 +75,45 @@ export function documents(): string[] {
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
   const pages = docs.filter((name) => name.endsWith('.md')).map((name) => join('docs', name));
   return ['README.md', ...pages].filter((name) => existsSync(join(ROOT, name)));
+}
+
+function profilesTable(): string {
+  return table(
+    ['profile', 'what it is', 'quota', 'in flight', 'hosts', 'where the quota was read'],
+    profileFiles().map((file) => [
+      `\`${file.name}\``,
+      file.title,
+      quotaCell(file),
+      inFlight(file),
+      hostsCell(file),
+      readAt(file),
+    ]),
+  );
+}
+
+function quotaCell({ policy: { quota }, unpublished }: ProfileFile): string {
+  if (quota === undefined) return 'none';
+  const list = (Array.isArray(quota) ? quota : [quota]) as readonly QuotaInput[];
+  const texts = list.map((one) => readQuota(one)?.text ?? '');
+  return `${texts.join('<br>')}${unpublished.includes('quota') ? ' (unpublished)' : ''}`;
+}
+
+function inFlight({ policy: { maxConcurrent }, unpublished }: ProfileFile): string {
+  if (maxConcurrent === undefined) return '';
+  return `${maxConcurrent}${unpublished.includes('maxConcurrent') ? ' (unpublished)' : ''}`;
+}
+
+function hostsCell({ policy: { hosts = [] } }: ProfileFile): string {
+  return hosts.map((host) => `\`${host}\``).join('<br>');
+}
+
+/** Addresses of all figures of the quota, with the day of each. */
+function readAt({ figures }: ProfileFile): string {
+  const rows = figures.filter(({ path }) => path.startsWith('quota'));
+  const cells = rows.map(
+    ({ source, date, read }) => `[${new URL(source).hostname}](${source}), ${date ?? `read ${read}`}`,
+  );
+  return [...new Set(cells)].join('<br>');
 }
 
 function optionsTable(): string {

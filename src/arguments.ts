@@ -14,6 +14,7 @@ const OPTIONS: readonly (keyof DispatcherOptions)[] = [
   'onAlert',
   'alertSinks',
   'classify',
+  'engines',
   'env',
   'random',
   'telemetry',

@@ -31,6 +31,7 @@ export async function closeAll(
   const after = count(lanes);
   for (const lane of lanes) lane.dispose();
   await desk.close(Math.max(0, within - (clock.now() - from)));
+  composition.watching.by?.stop();
   telemetry.close();
   return {
     settled: after.settled - before.settled,

@@ -6,20 +6,22 @@ import type { AlertFacts } from './base/alert.ts';
 import { EventBus } from './base/bus.ts';
 import { type Clock, createSystemClock } from './base/clock.ts';
 import { type AdmissionError, DispatcherClosed, UnknownDownstream } from './base/errors.ts';
-import type { Inside } from './base/inside.ts';
+import type { Inside, SeenAlert, Watching } from './base/inside.ts';
 import { nearest } from './base/nearest.ts';
-import type { PolicyChange } from './base/plan.ts';
+import type { DownstreamPlan, PolicyChange } from './base/plan.ts';
 import type { Snapshot } from './base/snapshot.ts';
 import { show } from './base/text.ts';
 import type { Mode } from './base/words.ts';
 import { readCancel } from './cancel.ts';
 import type { CancelAsk, ClosingReport, DispatcherOptions } from './contract.ts';
 import type { Downstream } from './dispatch/downstream.ts';
+import { defined } from './dispatch/hold-news.ts';
 import type { Lane } from './dispatch/lane.ts';
 import { readDownstream } from './dispatch/reading.ts';
 import { cancelled } from './dispatch/refusals.ts';
 import { SignalHub } from './dispatch/signals.ts';
 import { Slices } from './dispatch/slices.ts';
+import { Engines } from './engines.ts';
 import { diagnose } from './feedback/diagnosis.ts';
 import { Judges } from './judges.ts';
 import { Modes } from './modes.ts';
@@ -43,6 +45,7 @@ export class Composition {
   readonly registry: Registry;
   readonly env: Environment;
   readonly inside: Inside;
+  readonly watching: Watching = { by: undefined };
   isClosed = false;
   /** Set once it is being closed. */
   closing: Promise<ClosingReport> | undefined;
@@ -65,6 +68,8 @@ export class Composition {
     this.bus = new EventBus(() => clock.wallNow());
     const judges = new Judges(options.classify ?? {}, this.bus, () => clock.wallNow());
     judges.check(plan);
+    const engines = new Engines(options.engines ?? {});
+    engines.check(plan);
     this.#modes = new Modes(modeOfAll(this.env));
     const instance = random().toString(36).slice(2, 10).padEnd(8, '0');
     this.desk = createAlertDesk({
@@ -81,8 +86,10 @@ export class Composition {
       clock,
       bus: this.bus,
       signals: new SignalHub(),
+      watching: this.watching,
       slices: this.slices,
       raise: (facts: AlertFacts) => void this.desk.raise(this.#diagnosed(facts)),
+      engineFor: (wanted: DownstreamPlan) => engines.for(wanted),
       random,
       nextCallId: () => ++this.#callId,
       nextIncidentId: () => `${instance}-i${++this.#incidentId}`,
@@ -100,7 +107,15 @@ export class Composition {
       snapshot: () => this.snapshot(),
       version: VERSION,
     };
-    this.inside = { plans: () => this.registry.plans, clock, emit: (event) => this.bus.emit(event) };
+    this.inside = {
+      plans: () => this.registry.plans,
+      clock,
+      emit: (event) => this.bus.emit(event),
+      alert: (alert) => this.#alert(alert),
+      watching: this.watching,
+      inFlight: (name) => this.downstreams.get(name)?.inFlight ?? 0,
+      isLeased: (name) => this.downstreams.get(name)?.isLeased ?? false,
+    };
     this.telemetry = createTelemetry(host, options.telemetry);
     this.bus.setTap(this.telemetry);
   }
@@ -179,6 +194,7 @@ export class Composition {
   snapshot(): Snapshot {
     const { name } = this.#options;
     const { pending, dropped, sinks } = this.desk;
+    const { by } = this.watching;
     return {
       schema: 1,
       at: this.clock.wallNow(),
@@ -187,6 +203,7 @@ export class Composition {
       isClosed: this.isClosed,
       alerts: { pending, dropped, sinks },
       downstreams: [...this.downstreams.values()].map(readDownstream),
+      ...(by === undefined ? {} : { inventory: by.inventory() }),
     };
   }
 
@@ -206,6 +223,12 @@ export class Composition {
   #mayChange(what: string, done: string): void {
     if (this.isClosed)
       throw new DispatcherClosed(`${what}: not ${done}, the dispatcher is closed.`, { downstream: what });
+  }
+
+  #alert({ name, downstream, detail }: SeenAlert): void {
+    const { owner, source, runbook } = this.registry.plans.get(downstream) ?? {};
+    const labels = { ...defined({ owner, source, runbook }), ...this.bus.trace() };
+    this.desk.notify({ name, downstream, detail, labels });
   }
 
   #diagnosed(facts: AlertFacts): AlertFacts {

@@ -7,6 +7,7 @@ import type { Snapshot } from './base/snapshot.ts';
 import type { Classifier } from './base/verdict.ts';
 import type { Duration, Mode } from './base/words.ts';
 import type { Call, CallContext, Lease } from './dispatch/context.ts';
+import type { EngineMaker } from './dispatch/engine.ts';
 import type { Forecast, ForecastAsk } from './dispatch/forecast.ts';
 import type { DownstreamPolicyInput, PolicyInput } from './policy/input.ts';
 import type { TelemetryOptions } from './telemetry/telemetry.ts';
@@ -122,6 +123,11 @@ export interface DispatcherOptions {
   readonly alertSinks?: readonly AlertSink[] | undefined;
   /** Classifiers by the name that a policy's `classify` gives, or by the name of the downstream. Ready-made ones that a policy names need not be passed. */
   readonly classify?: Readonly<Record<string, Classifier>> | undefined;
+  /**
+   * What hands out the turns of a downstream, by its name: `bottleneckEngine(limiter)` of `penstock/bottleneck`. Used
+   * unless the policy says `engine: penstock`.
+   */
+  readonly engines?: Readonly<Record<string, EngineMaker>> | undefined;
   /** Overrides such as `PENSTOCK__CARRIER__MAX_WAIT`. Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** [0, 1); for tests. */

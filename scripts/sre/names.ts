@@ -22,6 +22,7 @@ const UNIT_SUFFIX: Readonly<Record<string, string>> = {
   '{call}': '',
   '{permit}': '',
   '{alert}': '',
+  '{request}': '',
 };
 
 /** The name under which Prometheus stores a metric. Throws on a unit whose suffix nobody has looked up. */

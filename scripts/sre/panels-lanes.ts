@@ -203,6 +203,15 @@ const PENSTOCK: Row = {
       width: 8,
       queries: one(increase(label('sink'), chosen('alertsDropped')), `{{${label('sink')}}}`),
     },
+    {
+      id: 63,
+      kind: 'bars',
+      title: 'Requests to hosts that belong to no downstream',
+      description: 'Of processes that watch for them (watchUngated). Whatever stands here passes no gate.',
+      unit: 'short',
+      width: 24,
+      queries: one(increase(label('serverAddress'), chosen('unclaimed')), `{{${label('serverAddress')}}}`),
+    },
   ],
 };
 

@@ -22,6 +22,7 @@ export function buildAlert(facts: AlertFacts, origin: Alert['origin'], id?: stri
     status: 'firing',
     severity: severityOf(facts),
     downstream: facts.downstream,
+    ...(facts.lane !== undefined && { lane: facts.lane }),
     at: isoInstant(facts.at),
     origin,
     incident: { ...incident, startedAt: isoInstant(incident.startedAt) },

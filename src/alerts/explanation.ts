@@ -4,6 +4,7 @@ import type { Finding } from '../base/evidence.ts';
 import { REQUESTS } from '../base/words.ts';
 import { changeText, findingText, findingToDo } from './findings.ts';
 import { clockTime } from './instants.ts';
+import { subjectOf } from './subject.ts';
 import { beyondTheModel, isUnenforced, nothingHeld } from './unenforced.ts';
 
 /**
@@ -21,16 +22,18 @@ export function explainEnd(last: Alert, sinceIso: string, quietMs: number, count
   const after = `nothing for ${formatDuration(quietMs)}, after ${seen} since ${since}.`;
   switch (last.name) {
     case 'QuotaExhausted':
-      return `${last.downstream} has refused no call for want of quota: ${after}\nThat this is cured is not known: see whether its quota was raised or has started afresh, or whether nobody has called.`;
+      return `${subjectOf(last)} has refused no call for want of quota: ${after}\nThat this is cured is not known: see whether its quota was raised or has started afresh, or whether nobody has called.`;
     case 'QuotaDrift':
     case 'OtherConsumer':
-      return `${last.name} of ${last.downstream} is over: ${after}\nNothing is to be done now.`;
+      return `${last.name} of ${subjectOf(last)} is over: ${after}\nNothing is to be done now.`;
+    case 'UngatedRequest':
+      return `No request to ${last.downstream} was seen that passed no gate: ${after}\nNothing is urgent now. Where the code was not changed they may come back: \`penstock guard\` finds the place.`;
     case 'SinkFailing':
       return `${nameless(last)} takes alerts again, after ${seen} since ${since}.\nNothing is to be done, unless alerts were dropped: those it will not hear of.`;
     case 'PolicyRejected':
       return `A policy was accepted again, after ${seen} since ${since}.\nNothing is to be done now.`;
     default:
-      return `${last.downstream} is quiet again: ${after}\n${restOf(last)}`;
+      return `${subjectOf(last)} is quiet again: ${after}\n${restOf(last)}`;
   }
 }
 
@@ -54,13 +57,16 @@ const ABOUT_A_QUOTA: ReadonlySet<AlertName> = new Set([
   'OtherConsumer',
 ]);
 
-const ABOUT_NO_CALL: ReadonlySet<AlertName> = new Set(['SinkFailing', 'PolicyRejected']);
+const ABOUT_NO_CALL: ReadonlySet<AlertName> = new Set(['SinkFailing', 'PolicyRejected', 'UngatedRequest']);
 
 function whatWasDone(facts: AlertFacts): string {
-  const { name, downstream, at, action, impact } = facts;
+  const { name, at, action, impact } = facts;
+  const downstream = subjectOf(facts);
   if (isUnenforced(facts) && ABOUT_A_QUOTA.has(name)) return nothingHeld(facts);
   if (name === 'SinkFailing')
     return 'Penstock keeps what this sink can still be told and tries again. No call waits for it.';
+  if (name === 'UngatedRequest')
+    return `Penstock has let these requests go their way: it sees them, and cannot hold them. The quota of ${downstream} is counted without them.`;
   if (name === 'PolicyRejected')
     return 'Penstock goes on with the policy in force. Nothing of the new one was applied.';
   if (action.kind === 'none' || action.until === undefined) {
@@ -189,7 +195,7 @@ function whatToDo(facts: AlertFacts): string {
     case 'OtherConsumer':
       return `No call was refused, so nothing is urgent. ${correctTheQuota(facts)}`;
     case 'UngatedRequest':
-      return `To do: send these requests through callDownstream('${facts.downstream}', ...).`;
+      return `To do: make them within callDownstream('${facts.downstream}', ...), or give the client that makes them the \`fetch\` of penstock/fetch. \`penstock guard\` finds the places in the code.`;
     case 'PolicyRejected':
       return 'To do: correct the policy file; `penstock check` names every problem in it.';
     case 'SinkFailing':

@@ -34,8 +34,8 @@ const NEAR_END_MS = 30_000;
 const FIRST_REVIEW_MS = 5_000;
 const REVIEW_MS = 60_000;
 /** What is said once an hour for as long as it lasts is over when it was not said for longer than that. */
-const HOURLY_QUIET_MS = 4_500_000;
-const HOURLY: ReadonlySet<AlertName> = new Set(['QuotaDrift', 'OtherConsumer']);
+export const HOURLY_QUIET_MS = 4_500_000;
+const HOURLY: ReadonlySet<AlertName> = new Set(['QuotaDrift', 'OtherConsumer', 'UngatedRequest']);
 /** These last until somebody says that they are over: silence proves nothing about them. */
 const LASTING: ReadonlySet<AlertName> = new Set(['SinkFailing', 'PolicyRejected']);
 /** One per alert name and downstream; more can only be a leak of names. What comes above it is told once, and never as over. */
@@ -93,8 +93,8 @@ export class Incidents {
   take(alert: Alert, heldForMs: number, longestWindowMs: number, anew?: () => Alert): void {
     const now = this.#clock.now();
     const key = incidentKey(alert);
-    const isHourly = HOURLY.has(alert.name);
-    const quietMs = Math.max(isHourly ? HOURLY_QUIET_MS : QUIET_MS, 2 * longestWindowMs);
+    const isSaidHourly = isHourly(alert.name);
+    const quietMs = Math.max(isSaidHourly ? HOURLY_QUIET_MS : QUIET_MS, 2 * longestWindowMs);
     // A lane that stands still is not quiet: it is not over before its hold is.
     const endsAt = LASTING.has(alert.name) ? Number.POSITIVE_INFINITY : now + Math.max(quietMs, heldForMs);
     let open = this.#open.get(key);
@@ -118,7 +118,7 @@ export class Incidents {
     open.pausedUntil = alert.action.kind === 'pause' ? now + heldForMs : now;
     open.reviewAt = now + FIRST_REVIEW_MS;
     // It is said again only where it has changed, or an hour later.
-    if (isHourly) for (const told of open.told) if (told !== undefined) told.state = '';
+    if (isSaidHourly) for (const told of open.told) if (told !== undefined) told.state = '';
     this.#look(key, open, now);
   }
 
@@ -243,9 +243,14 @@ function reviewed(open: Open, now: number): number {
   return open.reviewAt;
 }
 
+/** Whether it is said once an hour for as long as it lasts. */
+export function isHourly(name: AlertName): boolean {
+  return HOURLY.has(name);
+}
+
 /** Alerts with the same key are about the same thing: a newer one says all that an older one said. */
-export function incidentKey({ name, downstream }: Pick<Alert, 'name' | 'downstream'>): string {
-  return `${name} ${downstream}`;
+export function incidentKey({ name, downstream, lane }: Pick<Alert, 'name' | 'downstream' | 'lane'>): string {
+  return lane === undefined ? `${name} ${downstream}` : `${name} ${downstream} ${lane}`;
 }
 
 /** Told in a state that nothing is in, long ago: due at once. */

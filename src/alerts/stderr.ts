@@ -1,6 +1,7 @@
 import type { Alert } from '../base/alert.ts';
 import { changeText } from './findings.ts';
 import type { PacedSink } from './sink.ts';
+import { subjectOf } from './subject.ts';
 
 export interface StderrSinkOptions {
   /** Where the text goes; default: the process's stderr, else the console. */
@@ -61,7 +62,7 @@ function writeTo(stderr: Stderr, text: string): void {
 export function alertBlock(alert: Alert): string {
   const word = alert.status === 'resolved' ? 'RESOLVED' : alert.severity.toUpperCase();
   const lines = [
-    `penstock ${word} ${alert.downstream}: ${alert.name} at ${alert.at.slice(0, 19).replace('T', ' ')} UTC`,
+    `penstock ${word} ${subjectOf(alert)}: ${alert.name} at ${alert.at.slice(0, 19).replace('T', ' ')} UTC`,
   ];
   for (const paragraph of alert.explanation.split('\n')) lines.push(...wrap(paragraph).map(indent));
   if (alert.suggestion !== undefined && alert.status === 'firing') {

@@ -68,6 +68,8 @@ export interface Alert {
   readonly severity: AlertSeverity;
   /** `sink:slack` in a `SinkFailing`, `policy` in a `PolicyRejected`: those are about no downstream. */
   readonly downstream: string;
+  /** Which lane of it, where that is a host's (`host:api.example.com`). Accounts are never named. */
+  readonly lane?: string;
   /** ISO 8601. */
   readonly at: string;
   readonly endsAt?: string;
@@ -127,6 +129,7 @@ export interface Alert {
 export interface AlertFacts {
   readonly name: AlertName;
   readonly downstream: string;
+  readonly lane?: string;
   readonly at: number;
   readonly incident: {
     readonly id: string;

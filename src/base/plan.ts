@@ -1,5 +1,5 @@
 import type { AlertName, AlertSeverity } from './alert.ts';
-import type { HoldCause, Mode, Priority } from './words.ts';
+import type { EngineName, HoldCause, Mode, Priority } from './words.ts';
 
 /**
  * A policy, resolved: every default filled in, every duration in milliseconds, every share computed.
@@ -94,9 +94,13 @@ export interface DownstreamPlan {
   readonly idempotent: boolean;
   readonly maxAccounts: number;
   readonly unlimited: boolean;
+  /** What hands out turns, where the policy says it; absent: an engine that the program hands in, else our own. */
+  readonly engine?: EngineName;
   readonly workers: number;
   /** False: nothing is said of headers before a 429. */
   readonly earlyAlerts?: boolean;
+  /** The profile that it stands on. */
+  readonly profile?: string;
   readonly hosts?: readonly string[];
   readonly requiresUserAgent?: string;
   readonly retriesOff?: string;

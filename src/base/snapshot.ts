@@ -151,4 +151,44 @@ export interface Snapshot {
     readonly sinks?: readonly SinkSnapshot[];
   };
   readonly downstreams: readonly DownstreamSnapshot[];
+  /** What the process sends requests to, while somebody watches (`watchUngated`). */
+  readonly inventory?: InventorySnapshot;
+}
+
+/** The hosts that this process sends requests to, whoever sends them. Instants are epoch milliseconds. */
+export interface InventorySnapshot {
+  /** Since when they are counted. */
+  readonly since: number;
+  /** Hosts that belong to a downstream: those with ungated requests first, then the most requests. */
+  readonly claimed: readonly ClaimedHost[];
+  /** Hosts that belong to none, the most requests first. */
+  readonly unclaimed: readonly SeenHost[];
+  /** Requests to hosts that belong to none and came after so many others that they are not listed. */
+  readonly others: number;
+}
+
+export interface SeenHost {
+  /** `api.example.com`, `127.0.0.1:8080`, `[::1]:8080`: with its port where that is not the one of its scheme. */
+  readonly host: string;
+  /** All of them. */
+  readonly requests: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+/** Hosts of a downstream that came after too many others are one line: `other hosts`. */
+export interface ClaimedHost extends SeenHost {
+  readonly downstream: string;
+  /** Made within a call or a lease of the downstream. */
+  readonly gated: number;
+  /** Made outside any. */
+  readonly ungated: number;
+  /** Likewise, and meant to be: made within `allow`. */
+  readonly allowed: number;
+  /** Of `gated`, those that a call made beyond what its permits are for. */
+  readonly retries: number;
+  /** Of which it cannot be told whose they were. */
+  readonly unattributed: number;
+  /** How the downstream's client is kept from retrying by itself, where the policy says so and it does. */
+  readonly retriesOff?: string;
 }

@@ -16,6 +16,9 @@ export type Mode = 'enforce' | 'observe' | 'off';
 /** All of them, as they are listed. */
 export const MODES: readonly Mode[] = ['enforce', 'observe', 'off'];
 
+/** What hands out a lane's turns: its own reckoning, or a Bottleneck limiter. */
+export type EngineName = 'penstock' | 'bottleneck';
+
 /** Classes of service, highest first. */
 export type Priority = 'interactive' | 'normal' | 'batch';
 

@@ -100,6 +100,7 @@ function valueText(value: unknown): string {
 function originText(origin: ValueOrigin): string {
   if (origin.kind === 'default') return 'default';
   if (origin.kind === 'environment') return origin.variable;
+  if (origin.kind === 'profile') return `profile ${origin.profile}`;
   return `${origin.file}:${origin.line}${origin.inDefaults ? ' (defaults)' : ''}`;
 }
 

@@ -8,6 +8,7 @@ import { policyJsonSchema } from '../policy/options.ts';
 import { testAlerts } from './alerts.ts';
 import { check } from './check.ts';
 import type { Io } from './io.ts';
+import { profiles } from './profiles.ts';
 import { typesModule } from './types-module.ts';
 
 export type { Io } from './io.ts';
@@ -25,13 +26,20 @@ const HELP = `penstock: one gate between an agent's tool calls and the services 
                           sends a marked test alert to every sink of a policy, or to one, and says
                           what each receiver answered
   penstock top [url...]   shows what the downstreams of running processes do, live (top --help says more)
+  penstock profiles [name]
+                          lists what is known of public APIs, or prints one profile with the source of
+                          each figure
+  penstock guard [paths]  finds calls in source files that pass no gate (guard --help says more)
+  penstock inventory [url...]
+                          lists the hosts that running processes send requests to, and whose they are
   penstock schema         prints the JSON Schema of policy files, for editors
   penstock help           prints this
   penstock --version      prints the version
 
 The file is YAML, or JSON where its name ends in .json; without one, ${DEFAULT_FILE} is read.
 Overrides such as PENSTOCK__CARRIER__MAX_WAIT=20s are taken from the environment.
-Exit codes: 0 all is well, 1 the policy has problems or a sink failed, 2 the command was not understood.
+Exit codes: 0 all is well, 1 the policy has problems, a sink failed or a call passes no gate, 2 the command was
+not understood.
 `;
 
 type Command = (args: readonly string[], io: Io, given: Pick<Parsed, 'file'>) => Promise<number>;
@@ -39,6 +47,7 @@ type Command = (args: readonly string[], io: Io, given: Pick<Parsed, 'file'>) =>
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['types', types],
   ['alerts', alerts],
+  ['profiles', profiled],
   ['schema', schema],
   ['help', help],
 ]);
@@ -47,6 +56,8 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
 const OWN_OPTIONS: ReadonlyMap<string, (args: readonly string[], io: Io) => Promise<number>> = new Map([
   ['check', checked],
   ['top', top],
+  ['guard', guard],
+  ['inventory', inventory],
 ]);
 
 /**
@@ -154,9 +165,25 @@ async function version(io: Io): Promise<number> {
 }
 
 /** Loaded when it is asked for: the other commands need nothing of what draws on a terminal. */
+async function profiled(args: readonly string[], io: Io): Promise<number> {
+  const result = await profiles(args, io);
+  return typeof result === 'string' ? misunderstood(result, io) : result;
+}
+
 async function top(args: readonly string[], io: Io): Promise<number> {
   const view = await import('./top.ts');
   return view.top(args, io);
+}
+
+/** Loaded when it is asked for: a parser is much to read for the other commands. */
+async function guard(args: readonly string[], io: Io): Promise<number> {
+  const command = await import('./guard.ts');
+  return command.guard(args, io);
+}
+
+async function inventory(args: readonly string[], io: Io): Promise<number> {
+  const list = await import('./inventory.ts');
+  return list.inventory(args, io);
 }
 
 function onlyFile(args: readonly string[]): string | undefined {

@@ -1,4 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import { END, HEAR, type HearingCall } from '../base/inside.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import type { Cost } from '../base/words.ts';
 import type { Costs } from '../model/bucket.ts';
@@ -13,6 +14,7 @@ export interface CallHost {
   readonly nested: <T>(outer: ActiveCall, fn: () => T) => Promise<Awaited<T>>;
   readonly correct: (call: ActiveCall, actual: Cost) => void;
   readonly release: (call: ActiveCall, outcome: unknown, hasOutcome: boolean) => void;
+  readonly hear: (call: ActiveCall, answer: unknown) => boolean;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface CallHost {
 export type ActiveState = 'running' | 'overdue' | 'orphaned' | 'settled';
 
 /** A call that has its permit: what `fn` is given, and what the lane knows of it until it settles. */
-export class ActiveCall implements Call {
+export class ActiveCall implements Call, HearingCall {
   // Declared, not initialized: every field is written once, in the constructor, on the path of every call.
   declare host: CallHost;
   declare readonly request: Request;
@@ -104,6 +106,14 @@ export class ActiveCall implements Call {
 
   get run(): Call['run'] {
     return (fn) => this.host.nested(this, fn);
+  }
+
+  [HEAR](answer: unknown): boolean {
+    return this.host.hear(this, answer);
+  }
+
+  [END](outcome: unknown): void {
+    this.host.release(this, outcome, true);
   }
 
   /** Why it was ended before it settled. */

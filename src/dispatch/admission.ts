@@ -133,7 +133,12 @@ export class Admission {
     const { refusal, expected } = refusalAtEntry(core, request, now);
     if (refusal !== undefined) return refuse(core, request, refusal, now, expected ?? expect(core, request, now));
     const { maxQueueDepth } = core.gate.plan;
+    const { turns } = this.#parts;
     if (maxQueueDepth !== undefined && request.needsPlace && core.line.length >= maxQueueDepth) {
+      if (turns.isOn && turns.mayTry(request, maxQueueDepth, now)) {
+        turns.try();
+        return this.#wait(fn, request, now, expected);
+      }
       const victim = core.line.displaceable(request.rank);
       if (victim === undefined) return refuse(core, request, queueFull(maxQueueDepth), now, expect(core, request, now));
       this.#parts.endings.refuse(victim, queueFull(maxQueueDepth, true), now);
@@ -148,7 +153,7 @@ export class Admission {
   #wait(fn: Fn, request: Request, now: number, known: Expectation | undefined): Promise<unknown> {
     const core = this.#core;
     const { ports, line } = core;
-    const { endings, looks } = this.#parts;
+    const { endings, looks, turns } = this.#parts;
     const isTold = ports.bus.wantsWaits;
     const limit = limitOf(request);
     const isLimited = limit !== Number.POSITIVE_INFINITY;
@@ -163,6 +168,7 @@ export class Admission {
     if (isLimited) looks.arrived(limit - latest);
     if (expected !== undefined && !expected.isLast && endings.limited > 0) looks.worsen(this.#delayMs(request.costs));
     if (isTold || request.onWait !== undefined) this.#tellQueued(waiter, expected!, isTold, now);
+    if (turns.isOn) turns.tend(waiter);
     if (this.#service.next() === waiter) this.#service.pump();
     else if (limit < this.#service.ringsAt) this.#service.rearm(now);
     return promise;
@@ -224,14 +230,16 @@ export class Admission {
     const waitedMs = waiter === undefined ? undefined : now - waiter.since;
     const { flight } = this.#parts;
     const call = flight.begin(request, costs, id, waitedMs, now, fn === undefined);
+    if (waiter !== undefined && this.#parts.turns.isOn) this.#parts.turns.take(call, now);
     // Nothing waits and nothing is set: there is nothing to do for the next one.
     const isIdle = core.line.length === 0 && Math.min(call.dueAt, this.#service.ringsAt) === Number.POSITIVE_INFINITY;
     if (!isIdle) this.#service.pump(now);
     if (fn === undefined) return call.state === 'running' ? call : flight.neverRan(call);
     if (call.dueAt !== Number.POSITIVE_INFINITY || request.signals.length > 0) return flight.runBounded(call, fn);
+    const { by } = core.ports.watching;
     let value: unknown;
     try {
-      value = await fn(call);
+      value = await (by === undefined ? fn(call) : by.run(call, fn));
     } catch (error) {
       flight.settle(call, error, true);
       throw error;

@@ -2,6 +2,8 @@ import { InvalidCall } from '../base/errors.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { show } from '../base/text.ts';
 import type { Mode } from '../base/words.ts';
+import { ActiveLease } from './active.ts';
+import { isForgettable } from './forgettable.ts';
 import { Lane } from './lane.ts';
 import type { LanePorts } from './ports.ts';
 import { type Refusal, tooManyAccounts } from './refusals.ts';
@@ -55,7 +57,7 @@ export class Downstream {
     let lane = this.#accounts.get(account);
     if (lane !== undefined) return lane;
     if (this.#accounts.size >= this.plan.maxAccounts) this.#forget();
-    lane = new Lane(this.plan, this.ports);
+    lane = new Lane(this.plan, this.ports, account);
     lane.setMode(this.mode, this.#kept);
     if (this.#pausedUntil > this.ports.clock.now()) lane.pause(this.#pausedUntil, this.#pauseReason);
     if (this.#shut !== undefined) lane.shut(this.#shut, true);
@@ -127,9 +129,22 @@ export class Downstream {
     return true;
   }
 
+  /** Calls that have started and not settled, whether they still hold a place or not. */
+  get inFlight(): number {
+    let count = 0;
+    for (const { running } of this.lanes()) count += running.inFlight + running.orphaned;
+    return count;
+  }
+
+  /** Somebody holds a lease: those always have an end, so that they are among the calls that are watched for one. */
+  get isLeased(): boolean {
+    for (const { running } of this.lanes()) for (const call of running) if (call instanceof ActiveLease) return true;
+    return false;
+  }
+
   /** Knows nothing that one made anew would not. */
   get isForgettable(): boolean {
-    for (const lane of this.lanes()) if (!lane.isForgettable) return false;
+    for (const lane of this.lanes()) if (!isForgettable(lane)) return false;
     return this.#pausedUntil <= this.ports.clock.now();
   }
 
@@ -154,7 +169,8 @@ export class Downstream {
   /** Lets go of the lanes that know nothing worth keeping; throws where there is none. */
   #forget(): void {
     for (const [account, lane] of this.#accounts) {
-      if (!lane.isForgettable) continue;
+      if (!isForgettable(lane)) continue;
+      lane.dispose();
       this.forgotten.add(lane.tally);
       this.#accounts.delete(account);
     }

@@ -2,7 +2,7 @@ import type { Outlook } from '../model/projection.ts';
 import { freePlaces, type LaneCore } from './core.ts';
 import { Heap } from './heap.ts';
 import { deadlineMissed, type Refusal, waitTooLong } from './refusals.ts';
-import { limitOf } from './request.ts';
+import { limitOf, type Request } from './request.ts';
 import type { AbortOwner } from './signals.ts';
 import { tell } from './telling.ts';
 import type { Ending, Waiter } from './waiter.ts';
@@ -100,6 +100,15 @@ export class Endings implements AbortOwner<Waiter> {
     for (const waiter of waiters) if (mark(waiter, ending)) marked.push(waiter);
     this.leave(marked);
     return marked.length;
+  }
+
+  /** Ends the waiters whose request matches. How many there were. */
+  cancel(matches: (request: Request) => boolean, ending: Ending): number {
+    const matching: Waiter[] = [];
+    this.#core.line.each((waiter) => {
+      if (matches(waiter.request)) matching.push(waiter);
+    });
+    return this.end(matching, ending);
   }
 
   /** Waiters that are marked leave the line. */

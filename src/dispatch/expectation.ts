@@ -18,6 +18,9 @@ export interface Expectation extends Outlook {
  */
 export function expect(core: LaneCore, request: Request, now: number): Expectation {
   const { line, gate, entering } = core;
+  if (gate.plan.engine === 'bottleneck') {
+    return { ...known(core, request.costs, now), position: line.length + 1, isLast: true };
+  }
   if (line.length === 0 && entering.count === 0) {
     const at = gate.dueAt(request.costs, now);
     return { at, limitedBy: gate.limitedBy, limit: gate.limit, position: 1, isLast: true };
@@ -39,8 +42,23 @@ function aheadOf(core: LaneCore, request: Request): Ahead {
 
 /** When a call would start if everybody who waits now started before it: never earlier than the truth, if nobody comes. */
 export function expectLast(core: LaneCore, costs: Costs, now: number): Outlook {
+  if (core.gate.plan.engine === 'bottleneck') return known(core, costs, now);
   const total = plus(core.line.everybody(), core.entering.ahead);
   return startAfter(core.gate, total, firstCosts(core, costs), costs, now);
+}
+
+/**
+ * What is known where an engine hands out turns: it does not say when, so a hold and what the server has counted
+ * are all. Never later than the truth.
+ */
+export function known(core: LaneCore, costs: Costs, now: number): Outlook {
+  const { gate } = core;
+  const isHeld = gate.isHeld(now);
+  const at = isHeld ? gate.heldUntil : now;
+  const counter = now < gate.caps.until ? gate.caps.binding(costs, at) : undefined;
+  if (counter !== undefined) return { at: counter.until, limitedBy: 'hold', limit: 'hold:quota-reset' };
+  if (!isHeld) return { at, limitedBy: undefined, limit: undefined };
+  return { at, limitedBy: 'hold', limit: `hold:${gate.holds.cause}` };
 }
 
 /** The expectation as it is shown: where places are what limits, the mean time of a call counts too. */

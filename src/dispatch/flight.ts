@@ -1,37 +1,22 @@
 import { formatDuration } from '../base/duration.ts';
+import { HEARD } from '../base/inside.ts';
 import type { Verdict } from '../base/verdict.ts';
 import type { Cost } from '../base/words.ts';
 import { ActiveCall, ActiveLease, type CallHost } from './active.ts';
-import type { LaneCore } from './core.ts';
+import type { FlightHost } from './flight-host.ts';
 import { abandoned, ranTooLong } from './refusals.ts';
 import { type Request, readCost } from './request.ts';
 import type { AbortOwner } from './signals.ts';
 import { tell } from './telling.ts';
+
+export type { FlightHost } from './flight-host.ts';
 
 /** A lease that names no end, in a lane that names none, ends after this. */
 const LEASE_MS = 600_000;
 
 /** A lease given back without a word: nothing is known, so nothing is learned but that it is over. */
 export const NOTHING_SAID: Verdict = { outcome: 'success' };
-
-/** What is told of the calls in flight where a lane only observes. */
-export interface FlightShadow {
-  readonly learn: (verdict: Verdict, call: ActiveCall) => void;
-  /** The call has settled, or its place was given back. `hadPlace`: until now. */
-  readonly ended: (call: ActiveCall, hadPlace: boolean, now: number) => void;
-}
-
-/** What the calls in flight need of their lane. */
-export interface FlightHost extends LaneCore {
-  /** What keeps the books of a lane that only observes. */
-  readonly shadow: FlightShadow | undefined;
-  readonly isShut: boolean;
-  /** A place or permits have come back, or an end has moved: whose turn is it? */
-  readonly pump: (at?: number) => void;
-  /** Waiters will start this much later than was thought. */
-  readonly worsened: (byMs: number) => void;
-  readonly nest: (outer: ActiveCall, fn: () => unknown) => Promise<unknown>;
-}
+const SUCCEEDED: Verdict = { outcome: 'success' };
 
 /** The second half of a call's life: from its permit to its outcome. */
 export class Flight implements CallHost, AbortOwner<ActiveCall> {
@@ -100,7 +85,8 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       };
       let result: unknown;
       try {
-        result = fn(call);
+        const { by } = this.#lane.ports.watching;
+        result = by === undefined ? fn(call) : by.run(call, fn);
       } catch (error) {
         failed(error);
         return;
@@ -119,14 +105,15 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
 
   /** The outcome is here, on time or late: the place comes back and the lane learns from it. */
   settle(call: ActiveCall, value: unknown, thrown: boolean, seen?: Verdict): void {
-    const { running, ports, tally, gate, line, name, isShut, shadow } = this.#lane;
+    if (call.state === 'settled') return;
+    const { running, ports, tally, gate, line, name, isShut, follower } = this.#lane;
     const { request } = call;
     const isTold = call.state === 'running' && (call.isTold || ports.bus.isHeard);
-    const isTimed = isTold || gate.plan.maxConcurrent !== undefined || shadow !== undefined;
+    const isTimed = isTold || gate.plan.maxConcurrent !== undefined || follower !== undefined;
     const now = isTimed ? this.#lane.readNow() : call.startedAt;
     const hadPlace = running.settle(call, now);
     if (request.signals.length > 0) for (const signal of request.signals) ports.signals.remove(signal, this, call);
-    const verdict = seen ?? ports.judge(value, thrown);
+    const verdict = seen ?? (value === HEARD ? SUCCEEDED : ports.judge(value, thrown));
     tally.settled[verdict.outcome]++;
     if (isTold) {
       const { outcome, server } = verdict;
@@ -137,10 +124,10 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
       const { heard, incidents } = this.#lane;
       if (verdict.outcome === 'throttled') heard.witness.throttled(call.startNumber);
       if (verdict.quotas !== undefined) heard.hear(verdict.quotas, call, verdict.outcome);
-      if (shadow === undefined) incidents.learn(verdict, call.epoch, request.tool, request.runId);
-      else shadow.learn(verdict, call);
+      if (follower === undefined) incidents.learn(verdict, call.epoch, request.tool, request.runId);
+      else follower.learn(verdict, call);
     }
-    if (shadow !== undefined) shadow.ended(call, hadPlace, now);
+    if (follower !== undefined) follower.ended(call, hadPlace, now);
     if (line.length > 0 || call.dueAt !== Number.POSITIVE_INFINITY || isShut)
       this.#lane.pump(isTimed ? now : undefined);
   }
@@ -200,7 +187,20 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
 
   release(call: ActiveCall, outcome: unknown, hasOutcome: boolean): void {
     if (call.state === 'settled') return;
-    this.settle(call, outcome, false, hasOutcome ? this.#lane.ports.judgeSeen(outcome) : NOTHING_SAID);
+    const isKnown = !hasOutcome || outcome === HEARD;
+    this.settle(
+      call,
+      outcome,
+      false,
+      isKnown ? (hasOutcome ? undefined : NOTHING_SAID) : this.#lane.ports.judgeSeen(outcome),
+    );
+  }
+
+  hear(call: ActiveCall, answer: unknown): boolean {
+    const { outcome, quotas } = this.#lane.ports.judge(answer, false);
+    if (outcome !== 'success') return false;
+    if (quotas !== undefined && call.state !== 'settled') this.#lane.heard.hear(quotas, call, outcome);
+    return true;
   }
 
   nested<T>(outer: ActiveCall, fn: () => T): Promise<Awaited<T>> {
@@ -274,7 +274,7 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
   #orphan(call: ActiveCall, now: number): void {
     const { running, incidents, gate } = this.#lane;
     running.orphan(call, now);
-    if (call.host.ghost === undefined) this.#lane.shadow?.ended(call, true, now);
+    if (call.host.ghost === undefined) this.#lane.follower?.ended(call, true, now);
     const grace = formatDuration(gate.plan.leaseGraceMs);
     const detail = `A call still had not settled ${grace} after its end (leaseGrace); its place was given back.`;
     this.#note('orphaned', detail);

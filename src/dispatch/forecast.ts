@@ -30,7 +30,7 @@ export function forecast(core: LaneCore, request: Request, calls: number, now: n
   const { gate } = core;
   const first = expect(core, request, now);
   const outlookOf = (index: number): Outlook => {
-    if (index === 0) return first;
+    if (index === 0 || gate.plan.engine === 'bottleneck') return first;
     const projection = projectFor(core, request, now);
     projection.start(request.costs);
     const permits = gate.buckets.map((bucket, i) => (index - 1) * Bucket.backlog(bucket, request.costs[i]!));

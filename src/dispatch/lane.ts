@@ -8,8 +8,10 @@ import { Admission, type Fn } from './admission.ts';
 import type { CallContext } from './context.ts';
 import { isPaused } from './core.ts';
 import { Endings } from './endings.ts';
+import { gatePlan } from './engine.ts';
 import { Entering } from './entering.ts';
 import { Flight, type FlightHost } from './flight.ts';
+import type { FlightShadow } from './flight-host.ts';
 import { Heard, type HeardHost } from './heard.ts';
 import { HoldNews } from './hold-news.ts';
 import { type IncidentHost, Incidents } from './incidents.ts';
@@ -23,12 +25,14 @@ import { Running } from './running.ts';
 import { Service } from './service.ts';
 import { type Kept, Shadow } from './shadow.ts';
 import { Tally } from './tally.ts';
+import { Turns } from './turns.ts';
 import type { Waiter } from './waiter.ts';
 import { Watch } from './watch.ts';
 
 /** One downstream's line (per account, where accounts are named): its pieces, and what an operator does to it. */
 export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   readonly name: string;
+  readonly account: string | undefined;
   readonly ports: LanePorts;
   readonly gate: Gate;
   readonly line: Line;
@@ -43,6 +47,8 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   mode: Mode = 'enforce';
   /** What keeps the books while the lane only observes. */
   shadow: Shadow<Lane> | undefined;
+  /** Who is told of the calls in flight: the books, or whoever hands out turns. */
+  follower: FlightShadow | undefined;
   lastNow: number;
   readonly pump = (at?: number): void => this.#pump(at);
   readonly #admission: Admission;
@@ -52,15 +58,18 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   readonly #looks: Looks;
   readonly #watch: Watch;
   readonly #passage: Passage;
+  readonly #turns: Turns;
   /** Those that waited when it was shut have been refused. */
   #isCleared = false;
 
-  constructor(plan: DownstreamPlan, ports: LanePorts) {
+  constructor(plan: DownstreamPlan, ports: LanePorts, account?: string) {
     this.name = plan.name;
+    this.account = account;
     this.policy = plan;
     this.ports = ports;
     this.lastNow = ports.clock.now();
-    this.gate = new Gate(plan, this.lastNow);
+    const engine = ports.engineFor(plan);
+    this.gate = new Gate(gatePlan(plan, engine !== undefined), this.lastNow);
     this.line = new Line(this.gate, ports.top);
     this.entering = new Entering(this.gate);
     this.news = new HoldNews(this);
@@ -70,7 +79,15 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     this.#endings = new Endings(this, { gone: (waiter) => this.#gone(waiter), pump: this.pump });
     this.#looks = new Looks(this, this.#endings, this.pump);
     this.#watch = new Watch(this);
-    const parts = { flight: this.#flight, endings: this.#endings, looks: this.#looks, watch: this.#watch };
+    this.#turns = new Turns(this, this.#endings, account);
+    this.follower = this.#turns.use(engine, plan);
+    const parts = {
+      flight: this.#flight,
+      endings: this.#endings,
+      looks: this.#looks,
+      watch: this.#watch,
+      turns: this.#turns,
+    };
     this.#service = new Service(this, parts);
     this.#admission = new Admission(this, parts, this.#service);
     this.#passage = new Passage(this, this.#flight);
@@ -149,7 +166,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     if (from === 'observe') this.#closeBooks(now);
     if (from === 'off') forgiveDebts(this.gate, now);
     if (mode === 'observe' && !this.isShut) {
-      this.shadow = new Shadow(this, this.policy, kept, (plan, ports) => new Lane(plan, ports));
+      this.shadow = new Shadow(this, this.policy, kept, (plan, ports) => new Lane(plan, ports, this.account));
     }
     this.mode = mode;
     this.gate.holds.end(['operator']);
@@ -164,10 +181,9 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   /** Goes on under another policy: levels, holds, incidents and calls in flight are kept. */
   replan(plan: DownstreamPlan): void {
-    const now = this.readNow();
     this.policy = plan;
     this.shadow?.books.replan(plan);
-    this.#plan(now);
+    this.#plan(this.readNow());
     this.#looks.lookSoon();
     this.#pump();
   }
@@ -193,11 +209,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   /** Refuses those that wait and match; how many. */
   cancel(matches: (request: Request) => boolean, refusal: Refusal): number {
-    const matching: Waiter[] = [];
-    this.line.each((waiter) => {
-      if (matches(waiter.request)) matching.push(waiter);
-    });
-    const count = this.#endings.end(matching, this.#endings.refusing(refusal, this.readNow()));
+    const count = this.#endings.cancel(matches, this.#endings.refusing(refusal, this.readNow()));
     if (count > 0) this.#pump();
     return count;
   }
@@ -219,26 +231,11 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     return this.line.length === 0 && this.entering.count === 0 && this.running.inFlight === 0;
   }
 
-  /** Knows nothing that a fresh lane would not: full buckets, nobody waiting or unsettled, no hold, no row of incidents. */
-  get isForgettable(): boolean {
-    const now = this.readNow();
-    const { gate, incidents, running, books } = this;
-    if (this.mode !== 'enforce') {
-      return this.isAtRest && running.orphaned === 0 && (books === this || books.isForgettable);
-    }
-    const lane = gate.time.at(now);
-    const isFull = gate.buckets.every((bucket) => bucket.tat <= lane) && !gate.time.isWarm(now);
-    const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);
-    const isQuiet =
-      !gate.isHeld(now) && !gate.isLedgerInForce(now) && now >= Math.max(gate.caps.until, gate.remembersUntil);
-    const isCalm = isRested && isQuiet && incidents.isCalm;
-    return isFull && isCalm && this.isAtRest && running.orphaned === 0;
-  }
-
   /** Gives up what still runs and lets go of every timer. */
   dispose(): void {
     this.#flight.abandon(this.readNow());
     this.#service.stop();
+    this.#turns.stop();
     this.news.stop();
   }
 
@@ -270,13 +267,17 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   /** The gate under the plan that the mode asks for. */
   #plan(now: number): void {
     const isOpen = this.mode !== 'enforce';
-    this.gate.replan(isOpen ? openPlan(this.policy, this.mode) : this.policy, now);
+    const engine = isOpen ? undefined : this.ports.engineFor(this.policy);
+    const turns = this.#turns.use(engine, this.policy);
+    this.follower = this.shadow ?? turns;
+    this.gate.replan(isOpen ? openPlan(this.policy, this.mode) : gatePlan(this.policy, engine !== undefined), now);
     this.#admission.replanned(now, isOpen);
   }
 
   #closeBooks(now: number): void {
     this.shadow?.close(now);
     this.shadow = undefined;
+    this.follower = this.#turns.isOn ? this.#turns : undefined;
   }
 
   #letGo(): void {
@@ -289,7 +290,9 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   #pump(at?: number): void {
     this.#service.pump(at);
-    if (this.isShut && this.isAtRest) this.ports.rested();
+    if (!this.isShut || !this.isAtRest) return;
+    this.#turns.rest();
+    this.ports.rested();
   }
 
   #gone(waiter: Waiter): boolean {

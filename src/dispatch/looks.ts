@@ -2,6 +2,7 @@ import { DUE_MS } from '../base/clock.ts';
 import { Projection } from '../model/projection.ts';
 import { isPaused, type LaneCore } from './core.ts';
 import { type Endings, mark, missed } from './endings.ts';
+import { known } from './expectation.ts';
 import { paused, type Refusal } from './refusals.ts';
 import { limitOf } from './request.ts';
 import type { Waiter } from './waiter.ts';
@@ -133,8 +134,11 @@ export class Looks {
   #lookAt(waiter: Waiter, pass: Pass, marked: Waiter[]): void {
     if (!waiter.isInLine || waiter.ending !== undefined) return;
     const { projection } = pass;
+    const { gate } = this.#core;
     const limit = limitOf(waiter.request);
-    const at = projection.due(waiter.costs);
+    // An engine says nothing of when: only what holds the lane itself is certain.
+    const certain = gate.plan.engine === 'bottleneck' ? known(this.#core, waiter.costs, pass.now) : undefined;
+    const at = certain?.at ?? projection.due(waiter.costs);
     let refusal: Refusal | undefined;
     if (limit === Number.POSITIVE_INFINITY) refusal = pass.mayNotWait ? paused : undefined;
     else if (at > limit + DUE_MS) refusal = missed(waiter);
@@ -143,7 +147,7 @@ export class Looks {
       projection.start(waiter.costs);
       return;
     }
-    const outlook = { at, limitedBy: projection.limitedBy, limit: projection.limit };
+    const outlook = certain ?? { at, limitedBy: projection.limitedBy, limit: projection.limit };
     if (mark(waiter, this.#endings.refusing(refusal, pass.now, outlook))) marked.push(waiter);
   }
 }

@@ -33,7 +33,15 @@ const FIELDS = ['deadline', 'signal', 'priority', 'cost', 'tool', 'runId', 'idem
  * and for what an alert has to say, and no limit of the policy binds.
  */
 export function openPlan(plan: DownstreamPlan, mode: Mode): DownstreamPlan {
-  const { maxConcurrent: _, minIntervalMs: _i, maxQueueDepth: _d, maxWaitMs: _w, maxRunMs: _r, ...rest } = plan;
+  const {
+    maxConcurrent: _,
+    minIntervalMs: _i,
+    maxQueueDepth: _d,
+    maxWaitMs: _w,
+    maxRunMs: _r,
+    engine: _e,
+    ...rest
+  } = plan;
   // Whoever has switched it off wants to hear of a 429, and of nothing that comes before one.
   return { ...rest, unlimited: true, ...(mode === 'off' ? { earlyAlerts: false } : {}) };
 }
@@ -144,6 +152,7 @@ class Haunted implements CallHost {
   readonly ghost: Ghost;
   readonly nested: CallHost['nested'];
   readonly release: CallHost['release'];
+  readonly hear: CallHost['hear'];
   readonly #flight: Flight;
   readonly #lane: PassageHost;
 
@@ -151,6 +160,7 @@ class Haunted implements CallHost {
     this.name = flight.name;
     this.ghost = ghost;
     this.nested = (outer, fn) => flight.nested(outer, fn);
+    this.hear = (call, answer) => flight.hear(call, answer);
     this.release = (call, outcome, hasOutcome) => flight.release(call, outcome, hasOutcome);
     this.#flight = flight;
     this.#lane = lane;

@@ -1,8 +1,11 @@
 import type { AlertFacts } from '../base/alert.ts';
 import type { EventBus } from '../base/bus.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Watching } from '../base/inside.ts';
+import type { DownstreamPlan } from '../base/plan.ts';
 import type { Judge, Verdict } from '../base/verdict.ts';
 import type { Spoken } from '../model/spoken.ts';
+import type { EngineMaker } from './engine.ts';
 import type { Recent } from './recent.ts';
 import type { SignalHub } from './signals.ts';
 import type { Slices } from './slices.ts';
@@ -13,6 +16,8 @@ export interface LanePorts {
   readonly clock: Clock;
   readonly bus: EventBus;
   readonly signals: SignalHub;
+  /** Who stands around every call. */
+  readonly watching: Watching;
   readonly slices: Slices;
   /** Another one under another policy. */
   judge: Judge;
@@ -25,6 +30,8 @@ export interface LanePorts {
   readonly recent: Recent;
   /** Who uses the downstream most, in whichever of its lanes. */
   readonly top: Top;
+  /** What hands out turns under a plan; undefined: the lane itself. */
+  readonly engineFor: (plan: DownstreamPlan) => EngineMaker | undefined;
   readonly random: () => number;
   readonly nextCallId: () => number;
   readonly nextIncidentId: () => string;

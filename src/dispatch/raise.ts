@@ -1,6 +1,7 @@
 import type { AlertFacts, AlertName, ServerWord } from '../base/alert.ts';
 import type { TraceIds } from '../base/bus.ts';
 import type { CounterEvidence, Evidence } from '../base/evidence.ts';
+import { HOST_ACCOUNT } from '../base/hosts.ts';
 import type { Gate } from '../model/gate.ts';
 import { defined } from './hold-news.ts';
 import { observe } from './observed.ts';
@@ -17,6 +18,7 @@ export interface Culprit {
 /** What an alert needs of its lane. */
 export interface RaiseHost {
   readonly name: string;
+  readonly account: string | undefined;
   readonly gate: Gate;
   readonly ports: LanePorts;
   readonly tally: Tally;
@@ -70,6 +72,7 @@ export function raiseAlert(
   ports.raise({
     name,
     downstream: lane.name,
+    ...defined({ lane: hostOf(lane.account) }),
     at: ports.clock.wallNow(),
     incident: { id, startedAt, throttles, inARow },
     action,
@@ -82,6 +85,11 @@ export function raiseAlert(
     ...defined({ owner: plan.owner, source: plan.source, runbook: plan.runbook, tool, runId, detail, evidence }),
     ...trace,
   });
+}
+
+/** An account that stands for a host; any other may be a secret, and is told to nobody. */
+function hostOf(account: string | undefined): string | undefined {
+  return account?.startsWith(HOST_ACCOUNT) === true ? account : undefined;
 }
 
 /** What the answer said of the limit that has least left, where the answer itself names none. */

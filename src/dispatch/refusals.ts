@@ -12,6 +12,7 @@ import {
   QueueFull,
   QueueTimeout,
 } from '../base/errors.ts';
+import { messageOf } from '../base/text.ts';
 import type { LimitedBy } from '../base/words.ts';
 import type { Request } from './request.ts';
 
@@ -104,6 +105,14 @@ export function queueFull(depth: number, isDisplaced = false): Refusal {
     const why = isDisplaced ? 'displaced by a call of a higher class' : full;
     const message = `${facts.downstream}: refused, ${why}.${later(facts.expectedMs)}`;
     return new QueueFull(message, factsOf(facts, facts.expectedMs));
+  });
+}
+
+/** The lane's engine has thrown the call out of its queue, or takes none any more. */
+export function turnDropped(why: unknown): Refusal {
+  return refusal('RATE_LIMIT_QUEUE_FULL', (facts) => {
+    const message = `${facts.downstream}: refused, the limiter that hands out turns has dropped the call: ${messageOf(why)}`;
+    return new QueueFull(message, factsOf(facts, undefined));
   });
 }
 

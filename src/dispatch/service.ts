@@ -6,6 +6,7 @@ import type { Flight } from './flight.ts';
 import type { Looks } from './looks.ts';
 import { laneStalled } from './refusals.ts';
 import { limitOf } from './request.ts';
+import type { Turns } from './turns.ts';
 import type { Waiter } from './waiter.ts';
 import type { Watch } from './watch.ts';
 
@@ -21,6 +22,7 @@ export interface ServiceParts {
   readonly endings: Endings;
   readonly looks: Looks;
   readonly watch: Watch;
+  readonly turns: Turns;
 }
 
 /**
@@ -103,12 +105,13 @@ export class Service {
   /** Sets the timer for the earliest of what is due. */
   rearm(now: number): void {
     const { running, gate } = this.#core;
-    const { looks, endings, watch } = this.#parts;
+    const { looks, endings, watch, turns } = this.#parts;
+    if (turns.isOn) turns.tend();
     let at = Math.min(running.dueAt, looks.dueAt);
     const next = this.next();
     if (next !== undefined && next.ending?.instead === undefined) {
       const hasPlace = !next.request.needsPlace || freePlaces(this.#core) > 0;
-      const start = hasPlace ? gate.dueAt(next.costs, now) : this.#stallAt();
+      const start = hasPlace ? Math.max(gate.dueAt(next.costs, now), gate.turnAt) : this.#stallAt();
       at = Math.min(at, start, endings.dueAt, watch.dueAt, now + LONGEST_TIMER_MS);
       if (endings.limited > 0) at = Math.min(at, now + WALL_CHECK_MS);
     }

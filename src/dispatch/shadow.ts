@@ -11,7 +11,8 @@ import type { Fn } from './admission.ts';
 import type { LaneCore } from './core.ts';
 import { refusalAtEntry } from './entry.ts';
 import { expect, shown } from './expectation.ts';
-import { type FlightShadow, NOTHING_SAID } from './flight.ts';
+import { NOTHING_SAID } from './flight.ts';
+import type { FlightShadow } from './flight-host.ts';
 import { Ghost, type GhostHost } from './ghost.ts';
 import { observe } from './observed.ts';
 import type { LanePorts } from './ports.ts';
@@ -82,6 +83,8 @@ export class Shadow<B extends Books = Books> implements FlightShadow, GhostHost 
       clock: this.clock,
       bus: new EventBus(() => lane.ports.clock.wallNow()),
       judge: () => NOTHING_SAID,
+      // What is only observed must take no turns of a limiter: the books reckon themselves.
+      engineFor: () => undefined,
       raise: (facts) => this.#raise(facts),
       spoken: new Spoken(),
       // What really starts is counted by the lane itself.

@@ -36,6 +36,11 @@ export class Gate {
   limit: string | undefined;
   /** The end of a hold after which no call has started yet. */
   holdEnd: number | undefined;
+  /**
+   * Where an engine hands out turns: when the next one may be taken, Infinity while there is none. Asked only
+   * where the ledger is in force, which it always is there: other lanes do not pay for it.
+   */
+  turnAt = Number.NEGATIVE_INFINITY;
   /** Goes up whenever a start could come later than was thought before, other than by other starts. */
   revision = 0;
   #ledgerUntil = Number.NEGATIVE_INFINITY;
@@ -49,6 +54,7 @@ export class Gate {
     this.buckets = plan.quotas.map((quota) => new Bucket(quota, this.time.at(now)));
     this.ledger = new Ledger(plan.quotas.map((quota) => quota.windowMs));
     this.#olderLimits = plan.quotas.map(() => []);
+    if (plan.engine === 'bottleneck') this.#ledgerUntil = Number.POSITIVE_INFINITY;
   }
 
   /** Whether a call may start now, were nobody ahead of it. */
@@ -56,7 +62,7 @@ export class Gate {
     if (this.isHeld(now)) return false;
     if (this.plan.unlimited) return true;
     if (now < this.#ledgerUntil || now < this.caps.until || this.#spacingMs(now) > 0)
-      return this.dueAt(costs, now) <= now + DUE_MS;
+      return this.turnAt <= now + DUE_MS && this.dueAt(costs, now) <= now + DUE_MS;
     const at = this.time.at(now) + DUE_MS;
     for (let i = 0; i < costs.length; i++) {
       const cost = costs[i]!;
@@ -208,7 +214,8 @@ export class Gate {
     this.#olderLimits = awake.map(({ older }) => older);
     this.#asleep = asleep;
     const longest = Math.max(0, ...plan.quotas.map((quota) => quota.windowMs));
-    this.#ledgerUntil = Math.max(this.#ledgerUntil, now + longest);
+    const before = this.plan.engine === 'bottleneck' ? now : this.#ledgerUntil;
+    this.#ledgerUntil = plan.engine === 'bottleneck' ? Number.POSITIVE_INFINITY : Math.max(before, now + longest);
     this.caps.reindex((index) => {
       if (index === EACH_START) return index;
       const { unit, windowMs } = this.plan.quotas[index]!;

@@ -41,10 +41,11 @@ export function describeDownstream(plan: DownstreamPlan, options: DescribeOption
   const from = origin === undefined ? '' : ` (set by ${origin})`;
   const parts = MODE_SENTENCES[plan.mode ?? 'enforce'].map((sentence) => `${sentence}${from}`);
   if (plan.unlimited) parts.push('unlimited: every call starts at once and is only measured');
-  else parts.push(...quotaParts(plan), ...limitParts(plan), waitPart(plan));
+  else parts.push(...quotaParts(plan), ...limitParts(plan), waitPart(plan), ...enginePart(plan));
   const { mute } = plan;
   if (mute !== undefined && mute.until > now) parts.push(`muted until ${muteText(mute.until)} (${mute.reason})`);
-  const sentence = `${plan.name}: ${parts.join('; ')}`;
+  const profile = plan.profile === undefined ? '' : ` (profile ${plan.profile})`;
+  const sentence = `${plan.name}${profile}: ${parts.join('; ')}`;
   return { name: plan.name, sentence, warnings: [...warningsOf(plan), ...muteWarning(plan, now)] };
 }
 
@@ -83,6 +84,11 @@ function limitParts(plan: DownstreamPlan): string[] {
   return parts;
 }
 
+function enginePart(plan: DownstreamPlan): string[] {
+  if (plan.engine !== 'bottleneck') return [];
+  return ['Bottleneck hands out the turns: some 5 ms for each call, and no wait is foretold'];
+}
+
 function waitPart(plan: DownstreamPlan): string {
   if (plan.maxWaitMs !== undefined) return `no call waits longer than ${formatDuration(plan.maxWaitMs)}`;
   const waits = plan.quotas.length > 0 || plan.maxConcurrent !== undefined || plan.minIntervalMs !== undefined;
@@ -98,11 +104,20 @@ const SMALL_FAN_OUT = 10;
 const LONG_WAIT_MS = 120_000;
 
 function warningsOf(plan: DownstreamPlan): string[] {
-  return plan.quotas.flatMap((quota) => [
+  const ofQuotas = plan.quotas.flatMap((quota) => [
     ...leftOverWarning(quota),
     ...costWarning(quota, plan.defaultCost[quota.unit] ?? 0),
     ...slowWarning(quota, plan.defaultCost[quota.unit] ?? 1),
   ]);
+  return [...ofQuotas, ...engineWarning(plan)];
+}
+
+function engineWarning(plan: DownstreamPlan): string[] {
+  if (plan.engine !== 'bottleneck' || plan.quotas.length < 2) return [];
+  const quotas = plan.quotas.map(({ text }) => text).join(' and ');
+  return [
+    `engine: bottleneck paces one of ${quotas}; the others hold back what would be too much in a window, without a pace of their own; engine: penstock paces each`,
+  ];
 }
 
 function muteWarning({ mute }: DownstreamPlan, now: number): string[] {

@@ -9,7 +9,15 @@ import { declaredUnits, planQuotas } from './quotas.ts';
 import { DEFAULTS } from './values.ts';
 
 /** Limits that an `unlimited` downstream cannot have. */
-const LIMITS: readonly OptionName[] = ['quota', 'burst', 'maxConcurrent', 'minInterval', 'maxQueueDepth', 'maxWait'];
+const LIMITS: readonly OptionName[] = [
+  'quota',
+  'burst',
+  'maxConcurrent',
+  'minInterval',
+  'maxQueueDepth',
+  'maxWait',
+  'engine',
+];
 
 /** The plan of one downstream; `now` (epoch milliseconds) bounds its mute. What breaks a rule is noted in the draft; the plan is then not to be used. */
 export function planDownstream(draft: Draft, now: number): DownstreamPlan {
@@ -40,9 +48,11 @@ export function planDownstream(draft: Draft, now: number): DownstreamPlan {
     idempotent: options.idempotent ?? false,
     maxAccounts: options.maxAccounts ?? DEFAULTS.maxAccounts,
     unlimited,
+    ...(options.engine === undefined ? {} : { engine: options.engine }),
     workers,
     ...(options.earlyAlerts === false ? { earlyAlerts: false } : {}),
     ...(options.hosts === undefined ? {} : { hosts: [...options.hosts] }),
+    ...copied(options, 'profile'),
     ...copied(options, 'requiresUserAgent'),
     ...copied(options, 'retriesOff'),
     ...copied(options, 'owner'),
@@ -57,7 +67,7 @@ function ms(value: Duration | undefined, fallback: Duration): number {
   return durationMs(value ?? fallback);
 }
 
-function copied<K extends 'requiresUserAgent' | 'retriesOff' | 'owner' | 'source' | 'runbook' | 'classify'>(
+function copied<K extends 'profile' | 'requiresUserAgent' | 'retriesOff' | 'owner' | 'source' | 'runbook' | 'classify'>(
   options: Draft['options'],
   key: K,
 ): { readonly [k in K]?: string } {

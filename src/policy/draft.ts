@@ -1,6 +1,8 @@
 import type { PolicyProblem } from '../base/errors.ts';
 import type { DownstreamPolicyInput } from './input.ts';
-import { isObject, type Path, pathText } from './paths.ts';
+import { mergeOptions } from './merge.ts';
+import { type Path, pathText } from './paths.ts';
+import { groundOf } from './profile.ts';
 
 export type OptionName = keyof DownstreamPolicyInput;
 
@@ -12,39 +14,43 @@ export interface Draft {
   readonly name: string;
   readonly own: DownstreamPolicyInput;
   readonly defaults: DownstreamPolicyInput;
-  /** Own options over the defaults. */
+  /** Own options over the profile and the defaults. */
   readonly options: DownstreamPolicyInput;
   readonly broken: ReadonlySet<string>;
   readonly problems: PolicyProblem[];
 }
 
-/** Options that are objects are merged key by key; all others replace the default. */
-const MERGED: readonly OptionName[] = ['cooldown', 'warm', 'defaultCost'];
-
-export function mergeOptions(own: DownstreamPolicyInput, defaults: DownstreamPolicyInput): DownstreamPolicyInput {
-  const merged: Record<string, unknown> = { ...defaults };
-  for (const [key, value] of Object.entries(own)) {
-    if (value === undefined) continue;
-    const below = merged[key];
-    const isMerged = MERGED.includes(key as OptionName) && isObject(value) && isObject(below);
-    merged[key] = isMerged ? { ...below, ...withoutUndefined(value) } : value;
-  }
-  return merged as DownstreamPolicyInput;
+/** A downstream whose options are all there, and what is wrong with some of them. */
+export function draftOf(
+  name: string,
+  own: DownstreamPolicyInput,
+  defaults: DownstreamPolicyInput,
+  broken: ReadonlySet<string>,
+  problems: readonly PolicyProblem[],
+): Draft {
+  const options = mergeOptions(own, groundOf(own, defaults).options);
+  return { name, own, defaults, options, broken, problems: [...problems] };
 }
 
-function withoutUndefined(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
-}
-
-/** Whether the downstream itself sets the option, rather than the defaults. */
+/** Whether the downstream itself sets the option, rather than its profile or the defaults. */
 export function isOwn(draft: Draft, option: OptionName): boolean {
   return draft.own[option] !== undefined;
 }
 
-/** Where an option was written: in the downstream, else in the defaults, else where it would belong. */
-export function placeOf(draft: Draft, option: OptionName): Path {
-  const inherited = !isOwn(draft, option) && draft.defaults[option] !== undefined;
-  return inherited ? ['defaults', option] : ['downstreams', draft.name, option];
+/** Where an option was written, and who else has to be named for it to be understood. */
+function writtenAt(draft: Draft, option: OptionName, inside: Path): { readonly path: Path; readonly about: string } {
+  const own: Path = ['downstreams', draft.name];
+  if (isOwn(draft, option)) return { path: [...own, option, ...inside], about: '' };
+  const { profile } = groundOf(draft.own, draft.defaults);
+  const inDefaults = draft.defaults[option] !== undefined;
+  if (profile?.options[option] !== undefined && (profile.isOwn || !inDefaults)) {
+    const about = `${pathText([option, ...inside])} of profile ${profile.name}: `;
+    return profile.isOwn
+      ? { path: [...own, 'profile'], about }
+      : { path: ['defaults', 'profile'], about: `for ${draft.name}: ${about}` };
+  }
+  if (inDefaults) return { path: ['defaults', option, ...inside], about: `for ${draft.name}: ` };
+  return { path: [...own, option, ...inside], about: '' };
 }
 
 /** Notes a problem, unless an option that the rule rests on is broken already. */
@@ -55,11 +61,6 @@ export function complain(
   problem: Omit<PolicyProblem, 'path'>,
 ): void {
   if ([place.option, ...restsOn].some((option) => draft.broken.has(option))) return;
-  const path = placeOf(draft, place.option);
-  const about = path[0] === 'defaults' ? `for ${draft.name}: ` : '';
-  draft.problems.push({
-    path: pathText([...path, ...(place.inside ?? [])]),
-    ...problem,
-    message: `${about}${problem.message}`,
-  });
+  const { path, about } = writtenAt(draft, place.option, place.inside ?? []);
+  draft.problems.push({ path: pathText(path), ...problem, message: `${about}${problem.message}` });
 }

@@ -1,4 +1,4 @@
-import type { Cost, Duration, Mode, Priority } from '../base/words.ts';
+import type { Cost, Duration, EngineName, Mode, Priority } from '../base/words.ts';
 import type { AlertSinkInput } from './alerts-input.ts';
 
 /**
@@ -81,10 +81,14 @@ export interface DownstreamPolicyInput {
   readonly maxAccounts?: number | undefined;
   /** No admission control at all; calls are still measured. Default false. */
   readonly unlimited?: boolean | undefined;
+  /** What hands out turns: our own lane, or a Bottleneck limiter. Default `penstock`, unless the program hands in an engine. */
+  readonly engine?: EngineName | undefined;
   /** Processes or threads that share the quota without a shared store. Default 1. */
   readonly workers?: number | undefined;
   /** Tell what headers show before any 429: a limit that is not the declared one, somebody else on the quota. Default true. */
   readonly earlyAlerts?: boolean | undefined;
+  /** What is known of a public API, by the name of its profile: `arxiv`. Own options beat it, and it beats `defaults`. */
+  readonly profile?: string | undefined;
   /** Hosts that belong to this downstream: `api.example.com`, `*.example.com`, with a port or without. */
   readonly hosts?: readonly string[] | undefined;
   /** Why a request to these hosts must carry a `User-Agent`; HTTP adapters refuse one that does not. */

@@ -5,6 +5,7 @@ import { noteOf } from './fields.ts';
 import type { ReadPolicy } from './load.ts';
 import { type Origin, originAt } from './overlay.ts';
 import { isObject, type Path, pathText, valueAt } from './paths.ts';
+import { profileOf } from './profile.ts';
 import { downstreamSchema, policySchema } from './schema.ts';
 import { bare, keysOf, schemaAt } from './shape.ts';
 
@@ -12,6 +13,7 @@ import { bare, keysOf, schemaAt } from './shape.ts';
 export type ValueOrigin =
   | ({ readonly kind: 'file'; readonly inDefaults: boolean } & Origin)
   | { readonly kind: 'environment'; readonly variable: string }
+  | { readonly kind: 'profile'; readonly profile: string }
   | { readonly kind: 'default' };
 
 /** One value of a policy as it is in force; undefined where an option is left out and has no default. */
@@ -55,27 +57,63 @@ function partsOf(option: string, plan: DownstreamPlan): string[] {
 
 function rowsOf(read: ReadPolicy, plan: DownstreamPlan, own: Path, inside: Path): OriginatedValue[] {
   const text = pathText(inside);
-  for (const base of [own, ['defaults']]) {
-    const path = [...base, ...inside];
-    if (valueAt(read.policy, path) !== undefined) return leaves(read, path, text);
-    // A bare number is a cost in requests.
-    const [option, part] = inside;
-    const whole = valueAt(read.policy, [...base, option!]);
-    if (part === REQUESTS && typeof whole === 'number') return leaves(read, [...base, option!], text);
+  for (const base of layersOf(read, plan, own)) {
+    const found = base === PROFILE ? profileRows(plan.profile, inside, text) : writtenRows(read, base, inside, text);
+    if (found !== undefined) return found;
   }
   return [{ path: text, value: standard(plan, inside), origin: DEFAULT }];
 }
 
+/** Stands for the profile among the places where a value may have been written. */
+const PROFILE: unique symbol = Symbol('profile');
+
+/** Where a value may come from, the strongest first. */
+function layersOf(read: ReadPolicy, plan: DownstreamPlan, own: Path): (Path | typeof PROFILE)[] {
+  if (plan.profile === undefined) return [own, ['defaults']];
+  const isOwn = valueAt(read.policy, [...own, 'profile']) !== undefined;
+  return isOwn ? [own, PROFILE, ['defaults']] : [own, ['defaults'], PROFILE];
+}
+
+function writtenRows(read: ReadPolicy, base: Path, inside: Path, text: string): OriginatedValue[] | undefined {
+  const path = [...base, ...inside];
+  if (valueAt(read.policy, path) !== undefined) return leaves(read, path, text);
+  // A bare number is a cost in requests.
+  const [option, part] = inside;
+  const whole = valueAt(read.policy, [...base, option!]);
+  return part === REQUESTS && typeof whole === 'number' ? leaves(read, [...base, option!], text) : undefined;
+}
+
+function profileRows(profile: string | undefined, inside: Path, text: string): OriginatedValue[] | undefined {
+  const value = profile === undefined ? undefined : valueAt(profileOf(profile), inside);
+  if (profile === undefined || value === undefined) return undefined;
+  return partsIn(value, text).map(({ path, value: one }) => ({
+    path,
+    value: one,
+    origin: { kind: 'profile', profile },
+  }));
+}
+
 /** A value, or those inside it, each with its own origin: an overlay may have changed one of them. */
 function leaves(read: ReadPolicy, path: Path, text: string): OriginatedValue[] {
-  const value = valueAt(read.policy, path);
-  if (isObject(value)) {
-    return Object.keys(value).flatMap((key) => leaves(read, [...path, key], `${text}.${key}`));
-  }
-  if (Array.isArray(value) && value.some((one) => typeof one !== 'number')) {
-    return value.flatMap((_one, i) => leaves(read, [...path, i], `${text}[${i}]`));
-  }
-  return [{ path: text, value, origin: originOf(read, path) }];
+  return partsIn(valueAt(read.policy, path), text).map(({ inside, ...part }) => ({
+    ...part,
+    origin: originOf(read, [...path, ...inside]),
+  }));
+}
+
+/** A value, or those inside it, with the way to each. */
+function partsIn(value: unknown, text: string): { path: string; value: unknown; inside: Path }[] {
+  const keys = isObject(value) ? Object.keys(value) : isListOfParts(value) ? value.map((_one, at) => at) : undefined;
+  if (keys === undefined) return [{ path: text, value, inside: [] }];
+  return keys.flatMap((key) => {
+    const name = typeof key === 'number' ? `${text}[${key}]` : `${text}.${key}`;
+    const parts = partsIn((value as Record<PropertyKey, unknown>)[key], name);
+    return parts.map((part) => ({ ...part, inside: [key, ...part.inside] }));
+  });
+}
+
+function isListOfParts(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.some((one) => typeof one !== 'number');
 }
 
 function originOf({ origins, sources }: ReadPolicy, path: Path): ValueOrigin {

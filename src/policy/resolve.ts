@@ -5,7 +5,7 @@ import { MODES, type Mode } from '../base/words.ts';
 import { planAlerts } from './alerts.ts';
 import { knownOf } from './alerts-filter.ts';
 import { planDownstream } from './downstream.ts';
-import { type Draft, mergeOptions } from './draft.ts';
+import { type Draft, draftOf } from './draft.ts';
 import { applyEnvironment, type Environment, withSource } from './environment.ts';
 import { translateForeign } from './foreign.ts';
 import { policyHash } from './hash.ts';
@@ -162,12 +162,6 @@ function checkOptions(input: unknown, base: readonly PropertyKey[]): Checked {
 
 function draftDownstream(name: string, input: unknown, defaults: Checked): Draft {
   const own = checkOptions(input, downstreamPlace(name));
-  return {
-    name,
-    own: own.options,
-    defaults: defaults.options,
-    options: mergeOptions(own.options, defaults.options),
-    broken: new Set([...own.broken, ...defaults.broken]),
-    problems: [...own.found],
-  };
+  const broken = new Set([...own.broken, ...defaults.broken]);
+  return draftOf(name, own.options, defaults.options, broken, own.found);
 }

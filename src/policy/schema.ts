@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { HOST_PATTERN, readHostPattern } from '../base/hosts.ts';
 import { alertsSchema } from './alerts-schema.ts';
 import {
   duration,
@@ -10,10 +11,21 @@ import {
   ZERO_DURATION_WORDS,
 } from './fields.ts';
 import { MOST_MUTE_DAYS, MUTE_FORM, MUTE_PATTERN } from './mute.ts';
+import { PROFILE_NAMES } from './profile.ts';
 import { UNIT_PATTERN } from './quota.ts';
 import { holds } from './schema-holds.ts';
 import { limits } from './schema-limits.ts';
-import { DEFAULTS } from './values.ts';
+import { DEFAULTS, HOST_WORDS } from './values.ts';
+
+/** What all others stand on. */
+const ground = {
+  profile: option(z.enum(PROFILE_NAMES), {
+    expected: 'the name of a profile, such as arxiv (penstock profiles lists them)',
+    meaning:
+      'What is known of a public API (quota, concurrency, hosts, statuses), each figure with its source: see docs/profiles.md. Your own options take the place of its values',
+    default: 'none',
+  }).optional(),
+};
 
 /** Options that order waiters and bound runs. */
 const turns = {
@@ -85,6 +97,12 @@ const identity = {
     meaning: 'No admission control at all; calls are still measured',
     value: false,
   }).optional(),
+  engine: option(z.enum(['penstock', 'bottleneck']), {
+    expected: 'penstock or bottleneck',
+    meaning:
+      'What hands out turns: our own lane, or a Bottleneck limiter made from these limits or handed to `createDispatcher` (docs/from-bottleneck.md)',
+    default: 'penstock, unless the program hands in an engine',
+  }).optional(),
   workers: option(whole(1), {
     expected: 'a whole number, 1 or more',
     meaning:
@@ -97,10 +115,10 @@ const identity = {
       'Whether `QuotaDrift` (the server names another limit) and `OtherConsumer` (somebody else uses the quota) are raised from headers, before any 429',
     value: true,
   }).optional(),
-  hosts: option(z.array(option(z.string().regex(/^[^\s/:@]+(:\d+)?$/), hostNote())), {
-    expected: 'a list of host names, such as [api.example.com]',
+  hosts: option(z.array(option(z.string().regex(HOST_PATTERN).refine(isHost), hostNote())), {
+    expected: 'a list of hosts, such as [api.example.com]',
     meaning:
-      'Hosts that belong to this downstream, for `penstock/fetch`, `penstock/undici` and the guard: exact, or `*.example.com` for all below it; with a port, only that port',
+      'Hosts that belong to this downstream, for `penstock/fetch`, `penstock/undici` and the guard: exact, `*.example.com` for all below it, `*` for any host; with a port, only that port. The most exact one wins',
     default: 'none',
   }).optional(),
   requiresUserAgent: option(words(), {
@@ -150,11 +168,15 @@ function muteOption() {
 }
 
 function hostNote() {
-  return { expected: 'a host name without scheme or path, such as api.example.com', meaning: 'One host' };
+  return { expected: HOST_WORDS, meaning: 'One host' };
+}
+
+function isHost(text: string): boolean {
+  return readHostPattern(text) !== undefined;
 }
 
 /** Every option of a downstream, in the order in which the options table shows them. */
-export const downstreamSchema = option(z.strictObject({ ...limits, ...holds, ...turns, ...identity }), {
+export const downstreamSchema = option(z.strictObject({ ...ground, ...limits, ...holds, ...turns, ...identity }), {
   expected: 'an object of options; {} for a downstream without limits',
   meaning: 'The options of one downstream',
   id: 'downstream',

@@ -1,10 +1,12 @@
 import type * as z from 'zod';
 import type { PolicyProblem } from '../base/errors.ts';
+import { suggestHost } from '../base/hosts.ts';
 import { nearest } from '../base/nearest.ts';
 import { type Note, noteOf } from './fields.ts';
 import { translateForeign } from './foreign.ts';
 import { foundText, isObject, type Path, pathText, valueAt } from './paths.ts';
 import { suggestQuota } from './quota.ts';
+import { HOST_WORDS } from './values.ts';
 
 type Schema = z.core.$ZodType;
 type Issue = z.core.$ZodIssue;
@@ -86,6 +88,10 @@ function hintFor(note: Note | undefined, value: unknown): string | undefined {
     return note?.expected.startsWith('an object') ? undefined : 'remove the line to leave the option out';
   if (takesQuota && typeof value === 'number' && value >= 1) return `per what? write "${value}/minute"`;
   if (typeof value !== 'string') return undefined;
+  if (note?.expected === HOST_WORDS) {
+    const host = suggestHost(value);
+    return host === undefined ? undefined : `write ${host}`;
+  }
   if (takesQuota) {
     const suggested = suggestQuota(value);
     if (suggested !== undefined) return `write "${suggested}"`;

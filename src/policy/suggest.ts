@@ -6,6 +6,7 @@ import { REQUESTS } from '../base/words.ts';
 import type { DownstreamPolicyInput, QuotaInput } from './input.ts';
 import { leaving } from './leaving.ts';
 import { pathText } from './paths.ts';
+import { groundOf } from './profile.ts';
 import { readQuota } from './quota.ts';
 import { asObject, burstless, type Draft, limited, quotasOf, replaced } from './quota-forms.ts';
 import { resolveDownstream } from './resolve.ts';
@@ -30,7 +31,11 @@ export interface Written {
  */
 export function suggestChange(name: string, written: Written, wish: Wish): Suggestion | undefined {
   const { own, environment, defaults } = written;
-  const options = { ...defaults, ...own, ...environment?.options };
+  const options = {
+    ...groundOf({ ...own, ...environment?.options }, defaults).options,
+    ...own,
+    ...environment?.options,
+  };
   const planned = (): DownstreamPlan => resolveDownstream(name, { ...own, ...environment?.options }, defaults);
   for (const draft of draftsFor(wish, options, planned)) {
     const to = applied(own, draft);
@@ -60,7 +65,8 @@ function inPlace(
   }
   const key = option as keyof DownstreamPolicyInput;
   const from = own[key] ?? null;
-  const inForce = environment?.options[key] ?? own[key] ?? defaults[key] ?? standard(option, planned);
+  const ground = groundOf({ ...own, ...environment?.options }, defaults).options;
+  const inForce = environment?.options[key] ?? own[key] ?? ground[key] ?? standard(option, planned);
   if (JSON.stringify(inForce) === JSON.stringify(to)) return undefined;
   const isElsewhere = inForce !== undefined && JSON.stringify(inForce) !== JSON.stringify(from);
   return {

@@ -20,3 +20,6 @@ export const DEFAULTS = {
   fairness: 'runs',
   throttleStatuses: [429],
 } as const;
+
+/** What one entry of `hosts` may be, to follow "expected". */
+export const HOST_WORDS = 'a host name without scheme or path, such as api.example.com';

@@ -3,6 +3,7 @@ import type { CallEvent } from '../base/events.ts';
 import type { Snapshot } from '../base/snapshot.ts';
 import { ATTRIBUTE, METRICS, type MetricSpec, OTHER } from './names.ts';
 import { type Admission, DownstreamSeries, Tally, type WouldBe } from './series.ts';
+import { UnclaimedSeries } from './unclaimed.ts';
 
 /** What calls leave behind: two histograms told at once, counters told when they are collected. */
 export class CallMetrics {
@@ -15,6 +16,7 @@ export class CallMetrics {
   readonly #series = new Map<string, DownstreamSeries>();
   readonly #unnamed = new DownstreamSeries(OTHER);
   readonly #sinks = new Map<string, Tally>();
+  readonly #unclaimed: UnclaimedSeries;
 
   constructor(meter: Meter) {
     this.#wait = histogram(meter, METRICS.wait);
@@ -23,6 +25,7 @@ export class CallMetrics {
     this.#admissions = counter(meter, METRICS.admissions);
     this.#throttled = counter(meter, METRICS.throttled);
     this.#dropped = counter(meter, METRICS.alertsDropped);
+    this.#unclaimed = new UnclaimedSeries(counter(meter, METRICS.unclaimed));
   }
 
   take(event: CallEvent): void {
@@ -67,6 +70,7 @@ export class CallMetrics {
     }
     this.#unnamed.tellRefusals(this.#admissions);
     this.#tellDropped(snapshot.alerts.dropped);
+    if (snapshot.inventory !== undefined) this.#unclaimed.tell(snapshot.inventory);
   }
 
   #tellDropped(dropped: Readonly<Record<string, number>>): void {

@@ -32,6 +32,7 @@ export const ATTRIBUTE = {
   sink: 'sink',
   mode: 'mode',
   hash: 'hash',
+  serverAddress: 'server.address',
 } as const;
 
 /** Every metric: the one home of names, units and descriptions. */
@@ -167,6 +168,14 @@ export const METRICS = {
     unit: '{alert}',
     description: 'Alerts that a sink never received.',
     attributes: ['sink'],
+  },
+  unclaimed: {
+    name: 'downstream.unclaimed_requests',
+    kind: 'counter',
+    unit: '{request}',
+    description:
+      'Requests of this process to hosts that belong to no downstream, while watchUngated watches; the first 50 hosts, the others as _OTHER.',
+    attributes: ['server.address'],
   },
 } as const satisfies Record<string, MetricSpec>;
 

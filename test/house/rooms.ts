@@ -18,7 +18,8 @@ const LOWER: Readonly<Record<string, Room>> = {
   telemetry: { rooms: ['base', 'version'], packages: ['@opentelemetry/api', '@opentelemetry/sdk-node'] },
   alerts: { rooms: ['base', 'version'], packages: ['bottleneck', '@opentelemetry/api'] },
   // Of the contract and of dispatch they use types alone; what they do not know at run time is handed to them.
-  adapters: { rooms: ['base', 'contract', 'dispatch', 'explain'] },
+  // Bottleneck is no peer: alerts are delivered with it, so that a policy can name it as a lane's engine.
+  adapters: { rooms: ['base', 'contract', 'dispatch', 'explain'], packages: ['bottleneck'] },
   guard: { rooms: ['base'], packages: ['@babel/parser'] },
   simulate: { rooms: ['base'] },
   status: { rooms: ['base'] },
@@ -30,6 +31,7 @@ const ROOT_FILES = [
   'arguments',
   'origin',
   'judges',
+  'engines',
   'modes',
   'registry',
   'cancel',
@@ -53,11 +55,15 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 export const ENTRIES = [
   'src/index.ts',
   'src/alerts.ts',
+  'src/adapters/bottleneck.ts',
   'src/status.ts',
   'src/telemetry.ts',
   'src/testing.ts',
   'src/adapters/mcp.ts',
+  'src/adapters/guard.ts',
   'src/cli/main.ts',
+  'src/adapters/fetch.ts',
+  'src/adapters/undici.ts',
 ];
 
 /** Not part of the core, which runs wherever JavaScript does: these may import `node:` modules. */

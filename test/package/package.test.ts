@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { publint } from 'publint';
@@ -75,6 +76,21 @@ describe('installed into an empty project', () => {
     expect(files.length).toBeGreaterThan(10);
     expect(files.flatMap((file) => lostImports(join(dist, file)))).toEqual([]);
   });
+});
+
+test('whoever installs penstock alone gets no package that an adapter is for', () => {
+  const { dependencies, peerDependencies, peerDependenciesMeta } = manifestOf(ROOT);
+  const optional = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional === true);
+  const adapted = ['@langchain/core', '@modelcontextprotocol/sdk', '@openai/agents', 'ai', 'undici'];
+  expect(optional).toEqual(expect.arrayContaining(adapted));
+  const kinds = ['dev', 'peer', 'optional'].map((kind) => `--omit=${kind}`);
+  const listed = execFileSync('npm', ['ls', '--all', '--parseable', ...kinds], { cwd: ROOT, encoding: 'utf8' });
+  const names = listed
+    .trim()
+    .split('\n')
+    .map((path) => path.split('node_modules/').at(-1) ?? '');
+  expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+  expect(names.filter((name) => [...optional, 'openai', '@anthropic-ai/sdk'].includes(name))).toEqual([]);
 });
 
 describe('the core runs wherever JavaScript does', () => {

@@ -13,6 +13,8 @@ const FAST = 200;
 const SOON_MS = 1_000;
 /** Long enough for a second notice of the file system, and a second look, to do harm. */
 const QUIET_MS = 1_500;
+/** Starts that a timer of a busy machine may bring late, all at once; a burst that nobody has saved would be 20. */
+const LATE = 10;
 /** So long the turn may take in which a policy is applied; the old rate starts one call in it. */
 const TURN_MS = 20;
 
@@ -84,7 +86,7 @@ test(
       // Whoever waited had taken every permit: there are none but what the time since has brought. The event is told
       // after the lane was pumped: what starts in that turn counts.
       for (const ms of [50, 100, 250]) {
-        expect(countIn(starts, changedAt - TURN_MS, changedAt + ms)).toBeLessThanOrEqual(4 + ms * perMs);
+        expect(countIn(starts, changedAt - TURN_MS, changedAt + ms)).toBeLessThanOrEqual(LATE + ms * perMs);
       }
       expect(windowMax(starts, 1_000)).toBeLessThanOrEqual(FAST);
 

@@ -16,7 +16,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import type { CallEvent } from '../../src/base/events.ts';
-import type { DownstreamSnapshot, Snapshot } from '../../src/base/snapshot.ts';
+import type { DownstreamSnapshot, InventorySnapshot, Snapshot } from '../../src/base/snapshot.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { lane, totals } from '../support/lanes.ts';
@@ -124,6 +124,17 @@ export function snapshot(downstreams: readonly DownstreamSnapshot[], dropped: Re
   };
 }
 
+/** What a process sent to hosts of no downstream. */
+export function inventory(requests: Readonly<Record<string, number>>, others = 0): InventorySnapshot {
+  const unclaimed = Object.entries(requests).map(([host, count]) => ({
+    host,
+    requests: count,
+    firstAt: AT,
+    lastAt: AT,
+  }));
+  return { since: AT, claimed: [], unclaimed, others };
+}
+
 /** A host whose snapshot can be changed and counts how often it was read. */
 export function host(lanes: readonly DownstreamSnapshot[] = [lane('carrier')]) {
   const clock = new ManualClock();
@@ -133,13 +144,16 @@ export function host(lanes: readonly DownstreamSnapshot[] = [lane('carrier')]) {
     version: '1.2.3',
     lanes,
     dropped: {} as Record<string, number>,
+    inventory: undefined as InventorySnapshot | undefined,
     hash: 'h',
     reads: 0,
     at: AT,
     wallNow: () => state.at,
     snapshot: () => {
       state.reads += 1;
-      return { ...snapshot(state.lanes, state.dropped), policyHash: state.hash };
+      const { inventory } = state;
+      const told = snapshot(state.lanes, state.dropped);
+      return { ...told, policyHash: state.hash, ...(inventory === undefined ? {} : { inventory }) };
     },
   };
   return state;

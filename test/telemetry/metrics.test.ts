@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { PRIORITIES } from '../../src/base/words.ts';
 import { METRICS, type MetricSpec } from '../../src/telemetry/names.ts';
 import { lane, totals } from '../support/lanes.ts';
-import { busy, callEvent, host, measured } from './harness.ts';
+import { busy, callEvent, host, inventory, measured } from './harness.ts';
 
 /** Codes with which a lane refuses. */
 const REFUSALS = [
@@ -21,6 +21,7 @@ describe('what is exported', () => {
   test('every metric of the table has its name, unit, description, type and attribute names', async () => {
     const { lab, feed, state } = measured(host([busy]));
     state.dropped = { slack: 1 };
+    state.inventory = inventory({ 'api.example.com': 1 });
     feed(
       callEvent('started', { waitedMs: 5 }),
       callEvent('settled', { outcome: 'success', callMs: 12 }),
@@ -166,6 +167,19 @@ describe('calls', () => {
       ['downstream=carrier,outcome=started,priority=normal', 1, 70],
       ['downstream=carrier,outcome=would_refuse,priority=batch', 1, 30],
     ]);
+  });
+
+  test('requests to hosts of no downstream are counted by host, fifty of them by name', async () => {
+    const { lab, state } = measured();
+    state.inventory = inventory({ 'api.example.com': 3, 'api.example.com:8443': 1, '[::1]:9000': 2 });
+    await lab.collect();
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`h${i}.example`, 1]));
+    state.inventory = inventory({ ...many, 'api.example.com': 5, 'api.example.com:8443': 1, '[::1]:9000': 2 }, 7);
+    const counts = await lab.points('downstream.unclaimed_requests');
+    expect(counts).toMatchObject({ 'server.address=api.example.com': 6, 'server.address=[::1]': 2 });
+    expect(Object.keys(counts)).toHaveLength(51);
+    // Those that came too late, and those that are not even listed.
+    expect(counts['server.address=_OTHER']).toBe(12 + 7);
   });
 
   test('dropped alerts are counted per sink', async () => {

@@ -40,6 +40,7 @@ export function alertmanagerLabels(alert: Alert, extra: Labels = {}): Labels {
     ...extra,
     alertname: alert.name,
     downstream: oneLine(alert.downstream, LONGEST_LABEL),
+    ...(alert.lane === undefined ? {} : { lane: oneLine(alert.lane, LONGEST_LABEL) }),
     severity: alert.severity,
     ...(alert.owner === undefined ? {} : { owner: oneLine(alert.owner, LONGEST_LABEL) }),
     ...(environment === undefined ? {} : { environment: oneLine(environment, LONGEST_LABEL) }),

@@ -37,6 +37,7 @@ export function otelAttributes(alert: Alert): Record<string, string | number> {
   const { incident, action, impact, server, origin } = alert;
   const all: Record<string, string | number | undefined> = {
     downstream: oneLine(alert.downstream, 256),
+    'downstream.lane': alert.lane,
     'downstream.alert.id': alert.id,
     'downstream.alert.name': alert.name,
     'downstream.alert.status': alert.status,

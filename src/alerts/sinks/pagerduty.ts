@@ -56,8 +56,8 @@ export function pagerDutyEvent(alert: Alert): PagerDutyEvent {
 }
 
 /** The same from every process that sees the same incident: never service, instance or severity. */
-export function dedupKey({ name, downstream, origin }: Alert): string {
-  const key = ['penstock', origin.environment ?? '', name, downstream].join('/');
+export function dedupKey({ name, downstream, lane, origin }: Alert): string {
+  const key = ['penstock', origin.environment ?? '', name, downstream, ...(lane === undefined ? [] : [lane])].join('/');
   if (key.length <= LONGEST_KEY) return bounded(key, LONGEST_KEY);
   return `${bounded(key, LONGEST_KEY - 17)}-${hash64(key)}`;
 }

@@ -1,5 +1,6 @@
 import type { Alert } from '../../base/alert.ts';
 import { changeText } from '../findings.ts';
+import { subjectOf } from '../subject.ts';
 
 /** At most `most` UTF-16 units, never half a character; what was cut is shown as cut. */
 export function bounded(text: string, most: number): string {
@@ -31,7 +32,7 @@ export function headline(alert: Alert, most: number): string {
   }
   const tail = facts.length === 0 ? '' : `: ${facts.join(', ')}`;
   const room = Math.max(most - alert.name.length - tail.length - 2, 8);
-  return oneLine(`${alert.name} ${oneLine(alert.downstream, room)}${tail}`, most);
+  return oneLine(`${alert.name} ${oneLine(subjectOf(alert), room)}${tail}`, most);
 }
 
 /** The change of the policy that an alert proposes, on one line. */

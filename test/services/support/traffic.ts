@@ -1,3 +1,4 @@
+import { watchUngated } from '../../../src/adapters/guard.ts';
 import { answer429, type Process, startProcess } from './fleet.ts';
 import { onStop } from './server.ts';
 
@@ -17,6 +18,8 @@ export async function startTraffic(): Promise<Process> {
     alertSinks: [{ name: 'pager', deliver: () => undefined }],
   });
   const { dispatcher } = made;
+  // What the test itself asks of Prometheus goes to a host of no downstream.
+  watchUngated(dispatcher);
   await answer429(dispatcher, 'carrier', '120');
   dispatcher.pause('mail', { for: '1h' });
   const stopped = new AbortController();

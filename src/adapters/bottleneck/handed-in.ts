@@ -1,0 +1,62 @@
+import { PolicyError } from '../../base/errors.ts';
+import { show } from '../../base/text.ts';
+import type { Engine, EngineMaker } from '../../dispatch/engine.ts';
+import { engineOf, type LimiterLike } from './limiter.ts';
+import { settingsOf } from './settings.ts';
+
+/** What is used of a `Bottleneck.Group`. */
+export interface GroupLike {
+  readonly key: (id: string) => LimiterLike;
+}
+
+/** The key under which a group serves calls without an account. */
+const NO_ACCOUNT = '';
+
+/**
+ * Keeps a Bottleneck limiter that there is already as what hands out the turns of a downstream. A `Bottleneck.Group`
+ * gives each `ctx.account` the limiter of its own key, and calls without one that of the key `''`; one limiter is
+ * shared by all accounts. Its settings stay yours: it is never changed, stopped or disconnected.
+ *
+ * @throws {PolicyError} for what is neither a limiter nor a group.
+ * @example
+ * createDispatcher({ downstreams: { carrier: { maxWait: '20s' } } }, { engines: { carrier: bottleneckEngine(limiter) } });
+ */
+export function bottleneckEngine(limiter: LimiterLike | GroupLike): EngineMaker {
+  if (!isLimiter(limiter) && !isGroup(limiter)) {
+    const message = `expected a Bottleneck limiter or a Bottleneck.Group, found ${show(limiter)}`;
+    throw new PolicyError([{ path: 'limiter', message }], 'bottleneckEngine');
+  }
+  return {
+    kind: 'bottleneck',
+    make: ({ account = NO_ACCOUNT }): Engine => {
+      const own = isLimiter(limiter) ? limiter : limiter.key(account);
+      const { minTime } = settingsOf(own) ?? {};
+      return engineOf(own, {
+        mostAsked: Number.POSITIVE_INFINITY,
+        leastGapMs: typeof minTime === 'number' ? minTime : 0,
+        suits: () => true,
+        close: () => undefined,
+        weightOf: ({ permits, priority }) => weightOf(own, permits, priority === 'nested'),
+      });
+    },
+  };
+}
+
+/** What it can ever let pass at once; of a nested call nothing where places are counted: its outer call holds one. */
+function weightOf(limiter: LimiterLike, permits: number, isNested: boolean): number {
+  const { maxConcurrent } = settingsOf(limiter) ?? {};
+  if (typeof maxConcurrent !== 'number') return permits;
+  return isNested ? 0 : Math.min(permits, maxConcurrent);
+}
+
+export function isLimiter(value: unknown): value is LimiterLike {
+  return has(value, 'schedule') && has(value, 'on');
+}
+
+function isGroup(value: unknown): value is GroupLike {
+  return has(value, 'key') && !has(value, 'schedule');
+}
+
+function has(value: unknown, method: string): boolean {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, method) === 'function';
+}

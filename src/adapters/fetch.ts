@@ -1,0 +1,105 @@
+import { InvalidCall } from '../base/errors.ts';
+import type { Inside } from '../base/inside.ts';
+import type { Dispatcher } from '../contract.ts';
+import type { Call, CallContext } from '../dispatch/context.ts';
+import { mergedContext, readContext } from './fetch/headers.ts';
+import { type HttpOptions, type HttpSettings, readHttpOptions } from './fetch/options.ts';
+import { type Asked, type GatedInit, readAsked } from './fetch/request.ts';
+import { checkUserAgent, createRouter, type Route, type Router } from './fetch/router.ts';
+import { insideOf } from './support/inside.ts';
+import { holdToEnd } from './support/stream.ts';
+import { underGate } from './support/under-gate.ts';
+
+export type { HttpOptions, LeaseUntil, UnknownHosts } from './fetch/options.ts';
+export type { GatedInit } from './fetch/request.ts';
+
+/** A `fetch` that passes the gate; it can stand wherever one is asked for. */
+export type GatedFetch = typeof globalThis.fetch &
+  ((input: string | URL | Request, init?: GatedInit) => Promise<Response>);
+
+export interface FetchOptions extends HttpOptions {
+  /** The downstream of a request; `false`: it passes no gate; undefined: by the `hosts` of the policy. */
+  readonly lookup?: ((url: URL, init: GatedInit | undefined) => string | false | undefined) | undefined;
+  /** What is to be known of a call; what the request itself says wins. */
+  readonly context?: ((url: URL, init: GatedInit | undefined) => CallContext | undefined) | undefined;
+  /** Sends requests that have their permit. Default: the `fetch` of the platform as it is now. */
+  readonly base?: ((input: string | URL | Request, init?: RequestInit) => Promise<Response>) | undefined;
+}
+
+const WHERE = 'createFetch';
+
+/**
+ * A `fetch` whose requests pass the gate: each to the downstream whose `hosts` match, each attempt with a permit of
+ * its own. What a caller says of a call stands in `init.penstock`, or in headers that are not sent:
+ * `x-penstock-deadline`, `-priority`, `-cost`, `-tool`, `-run-id`, `-account`. The request's signal is honoured while it
+ * waits. Responses come back as they are, a 429 included; a refusal rejects with the `AdmissionError`.
+ *
+ * @throws {InvalidCall} for a bad option, and where two downstreams claim one host.
+ * @example
+ * const openai = new OpenAI({ fetch: createFetch(dispatcher) });
+ */
+export function createFetch<Name extends string>(dispatcher: Dispatcher<Name>, options: FetchOptions = {}): GatedFetch {
+  const inside = insideOf(dispatcher, WHERE);
+  const settings = readHttpOptions(options, WHERE, ['lookup', 'context', 'base']);
+  const gate = dispatcher as unknown as Dispatcher;
+  const { base = globalThis.fetch, lookup, context } = options;
+  const parts: Parts = {
+    gate,
+    inside,
+    settings,
+    router: createRouter(gate, inside, settings, WHERE),
+    base,
+    lookup,
+    context,
+  };
+  const gated = async (input: string | URL | Request, init?: GatedInit): Promise<Response> => send(parts, input, init);
+  return gated as GatedFetch;
+}
+
+interface Parts {
+  readonly gate: Dispatcher;
+  readonly inside: Inside;
+  readonly settings: HttpSettings;
+  readonly router: Router;
+  readonly base: NonNullable<FetchOptions['base']>;
+  readonly lookup: FetchOptions['lookup'];
+  readonly context: FetchOptions['context'];
+}
+
+function send(parts: Parts, input: string | URL | Request, init: GatedInit | undefined): Promise<Response> {
+  const { gate, inside, settings, router, base, lookup } = parts;
+  const asked = readAsked(input, init, settings.userAgent);
+  const { url } = asked;
+  const route = url === undefined ? undefined : router(url, lookup?.(url, init));
+  if (url === undefined || route === undefined) return base(input, asked.initWith(undefined));
+  checkUserAgent(inside, route, asked.hasUserAgent, WHERE);
+  const { downstream } = route;
+  const ctx = contextOf(parts, route, url, asked, init);
+  const start = async (call: Call): Promise<Response> => {
+    const sent = asked.initWith(signalOf(call, asked.signal));
+    return underGate(inside, downstream, call, async () => base(input, sent));
+  };
+  if (!settings.untilBody) return gate.callDownstream(downstream, start, ctx);
+  return holdToEnd(gate, downstream, start, ctx, { unreadAfterMs: settings.unreadAfterMs });
+}
+
+function contextOf(parts: Parts, route: Route, url: URL, asked: Asked, init: GatedInit | undefined): CallContext {
+  const { inside, context } = parts;
+  const { downstream, account } = route;
+  const own = init?.penstock;
+  if (own !== undefined && (typeof own !== 'object' || own === null)) {
+    throw new InvalidCall(`${downstream}: init.penstock: expected an object`, { downstream });
+  }
+  const said = readContext(asked.ours, downstream, inside.clock.wallNow());
+  // The account of a host's lane is the host: any other would be a lane that nobody can bound.
+  const lane = account === undefined ? {} : { account };
+  return mergedContext(context?.(url, init), said, own, { signal: asked.signal }, lane);
+}
+
+/**
+ * What ends the request: its own signal for as long as its body is read, and the call's as long as that runs.
+ */
+function signalOf(call: Call, own: AbortSignal | undefined): AbortSignal {
+  const { signal } = call;
+  return own === undefined || own === signal ? signal : AbortSignal.any([own, signal]);
+}

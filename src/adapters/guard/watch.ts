@@ -1,0 +1,157 @@
+import type { Inside, WatchedCall, Watcher } from '../../base/inside.ts';
+import type { InventorySnapshot } from '../../base/snapshot.ts';
+import { REQUESTS } from '../../base/words.ts';
+import { type Listening, listen, type Seen } from './channels.ts';
+import { Findings } from './findings.ts';
+import { Inventory, type Row } from './inventory.ts';
+import { whose } from './late.ts';
+import { allowing, close, current, type Held, hasEnded, heldOf, isAllowed, open, within } from './scope.ts';
+
+/** Calls that ran before anybody watched have no async context of ours: for so long at most they are given the benefit of the doubt. */
+const MOST_DOUBT_MS = 600_000;
+
+export interface WatchSettings {
+  readonly hiddenRetries: boolean;
+  readonly mostHosts: number;
+}
+
+/** Watches the requests of a process for one dispatcher. */
+export class Watch implements Watcher {
+  readonly #inside: Inside;
+  readonly #settings: WatchSettings;
+  readonly #inventory: Inventory;
+  readonly #findings: Findings;
+  /** Whose request an answer is for. */
+  readonly #sent = new WeakMap<object, Held>();
+  /** Downstreams with calls that began before this did. */
+  readonly #unknown = new Set<string>();
+  readonly #doubtUntil: number;
+  #listening: Listening | undefined;
+
+  constructor(inside: Inside, settings: WatchSettings) {
+    const { clock, plans, inFlight } = inside;
+    this.#inside = inside;
+    this.#settings = settings;
+    this.#inventory = new Inventory(plans, settings.mostHosts, clock.wallNow());
+    this.#findings = new Findings(inside);
+    this.#doubtUntil = clock.now() + MOST_DOUBT_MS;
+    for (const name of plans().keys()) if (inFlight(name) > 0) this.#unknown.add(name);
+    open();
+    this.#listening = listen({
+      sent: (request, seen) => this.#seen(request, seen),
+      redirected: (request) => this.#redirected(request),
+    });
+    inside.watching.by = this;
+  }
+
+  run<C extends WatchedCall>(call: C, fn: (call: C) => unknown): unknown {
+    return within(this, call, fn);
+  }
+
+  inventory(): InventorySnapshot {
+    return this.#inventory.read();
+  }
+
+  allow<T>(fn: () => T): T {
+    return allowing(this, fn);
+  }
+
+  /** Twice is once. */
+  stop(): void {
+    if (this.#listening === undefined) return;
+    this.#listening.stop();
+    this.#listening = undefined;
+    close();
+    const { watching } = this.#inside;
+    if (watching.by === this) watching.by = undefined;
+  }
+
+  #seen(request: object, { origin, name, method, isUndici }: Seen): void {
+    const row = this.#inventory.row(origin, name);
+    if (row === undefined) return;
+    this.#inventory.count(row, this.#inside.clock.wallNow());
+    // A tunnel to a proxy is no request yet: what goes through it is told by itself.
+    if (row.downstream === undefined || method === 'CONNECT') return;
+    const from = current();
+    const downstream = row.claimants.find((name) => heldOf(from, this, name) !== undefined) ?? row.downstream;
+    const held = heldOf(from, this, downstream);
+    if (held !== undefined && held.requests === 0) this.#take(row, held, request);
+    // Without a context and with nothing in flight it can be nobody's.
+    else if (isUndici && (from !== undefined || this.#inside.inFlight(downstream) > 0))
+      this.#look(row, downstream, method, request);
+    else this.#judge(row, downstream, method, request, from);
+  }
+
+  /** It does not go without saying whose it is: the context may be somebody else's. */
+  #look(row: Row, downstream: string, method: unknown, request: object): void {
+    const is = whose(request);
+    if (is.kind === 'known') {
+      this.#judge(row, downstream, method, request, is.held);
+    } else if (this.#inside.inFlight(downstream) === 0) {
+      this.#ungated(row, downstream, method, undefined);
+    } else if (is.kind === 'retry' && !this.#inside.isLeased(downstream)) {
+      row.gated++;
+      this.#retry(row, downstream, 2, 1);
+    } else {
+      row.unattributed++;
+    }
+  }
+
+  #judge(row: Row, downstream: string, method: unknown, request: object, from: Held | undefined): void {
+    const held = heldOf(from, this, downstream);
+    const permits = held === undefined ? 0 : permitsOf(held.call);
+    if (held !== undefined && held.requests < permits + held.redirects) {
+      this.#take(row, held, request);
+    } else if (this.#inside.isLeased(downstream)) {
+      row.gated++;
+    } else if (held !== undefined) {
+      this.#take(row, held, request);
+      this.#retry(row, downstream, held.requests - held.redirects, permits);
+    } else if (this.#isDoubtful(downstream)) {
+      row.unattributed++;
+    } else {
+      this.#ungated(row, downstream, method, from);
+    }
+  }
+
+  #take(row: Row, held: Held, request: object): void {
+    held.requests++;
+    row.gated++;
+    this.#sent.set(request, held);
+  }
+
+  #retry(row: Row, downstream: string, requests: number, permits: number): void {
+    row.retries++;
+    if (this.#settings.hiddenRetries) this.#findings.retries(row, downstream, requests, permits);
+  }
+
+  #ungated(row: Row, downstream: string, method: unknown, from: Held | undefined): void {
+    if (isAllowed(from, this)) {
+      row.allowed++;
+      return;
+    }
+    row.ungated++;
+    const isAfter = hasEnded(from, this, downstream);
+    this.#findings.ungated(row, downstream, method, isAfter, () => this.#inventory.rowsOf(downstream));
+  }
+
+  #redirected(request: object): void {
+    const held = this.#sent.get(request);
+    if (held !== undefined) held.redirects++;
+  }
+
+  #isDoubtful(downstream: string): boolean {
+    if (!this.#unknown.has(downstream)) return false;
+    const { clock, inFlight } = this.#inside;
+    if (clock.now() < this.#doubtUntil && inFlight(downstream) > 0) return true;
+    this.#unknown.delete(downstream);
+    return false;
+  }
+}
+
+/** Requests that a call has taken permits for. */
+function permitsOf({ plan, costs }: WatchedCall): number {
+  let most = 1;
+  for (const [i, { unit }] of plan.quotas.entries()) if (unit === REQUESTS) most = Math.max(most, costs[i] ?? 1);
+  return most;
+}

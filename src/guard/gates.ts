@@ -1,0 +1,174 @@
+import type { Origins } from './origin.ts';
+import type { Binding } from './scope.ts';
+import { packageOf } from './spec.ts';
+import { bare, child, isCall, isFunction, isMember, isWrapper, keyName, list, type Syntax } from './syntax.ts';
+import type { Tree } from './tree.ts';
+
+/** Functions of Penstock whose arguments, the first left out, pass the gate. */
+const GATES = new Set([
+  'callDownstream',
+  'wrap',
+  'gate',
+  'gateTool',
+  'gateTools',
+  'gateClient',
+  'gateServer',
+  'createFetch',
+]);
+/** Those that Penstock's packages hand nothing to the gate with. */
+const NO_GATES = new Set(['createDispatcher', 'watchUngated', 'inventory']);
+/** What a value may be wrapped in on its way to its name, so that nothing runs yet. */
+const INERT = new Set([
+  'ObjectExpression',
+  'ArrayExpression',
+  'ObjectProperty',
+  'SpreadElement',
+  'ConditionalExpression',
+  'LogicalExpression',
+  'AwaitExpression',
+]);
+
+/** Says what passes the gate. */
+export class Gates {
+  readonly #tree: Tree;
+  readonly #origins: Origins;
+  readonly #names: ReadonlySet<string>;
+  readonly #known = new Map<Binding, boolean>();
+  /** Statements that wait for a permit, with `acquire`. */
+  readonly #leases = new Set<Syntax>();
+
+  constructor(tree: Tree, origins: Origins, moreGates: readonly string[]) {
+    this.#tree = tree;
+    this.#origins = origins;
+    this.#names = new Set([...GATES, ...moreGates]);
+    for (const call of tree.calls) if (this.#isAcquire(call)) this.#markLease(call);
+  }
+
+  /** Whether what stands here runs in the gate, or is handed to it. */
+  covers(node: Syntax): boolean {
+    let isDeferred = false;
+    let isInert = true;
+    let isInFunction = false;
+    let below = node;
+    for (let at = this.#tree.parentOf(node); at !== undefined; at = this.#tree.parentOf(at)) {
+      if (isCall(at) && this.#isHandedOver(at, below)) return true;
+      if (!isInFunction && this.#followsLease(at, below)) return true;
+      if (isFunction(at)) {
+        const binding = this.#tree.declaredBy(at);
+        if (at.type === 'FunctionDeclaration' && binding !== undefined && this.#isUsedInGatesOnly(binding)) return true;
+        isDeferred = true;
+        isInert = true;
+        isInFunction ||= !this.#isCallback(at);
+      } else if (at.type === 'VariableDeclarator') {
+        const id = child(at, 'id');
+        const binding = id === undefined ? undefined : this.#tree.declaredBy(id);
+        if (isInert && binding !== undefined && this.#isUsedInGatesOnly(binding)) return true;
+      } else if (!isWrapper(at)) {
+        const isDefinition = isCall(at) && isDeferred && below.type === 'ObjectExpression';
+        isInert &&= INERT.has(at.type) || isDefinition;
+      }
+      below = at;
+    }
+    return false;
+  }
+
+  /** Whether a call is of the gate, by its name and by where that comes from. */
+  #isGate(call: Syntax): boolean {
+    const callee = child(call, 'callee');
+    const name = callee === undefined ? undefined : this.nameOf(callee);
+    if (callee === undefined || name === undefined) return false;
+    const modules = this.#origins.of(callee).map(({ module }) => module);
+    if (modules.some((module) => packageOf(module).name === 'penstock')) return !NO_GATES.has(name);
+    if (!this.#names.has(name) || modules.some(isForeign)) return false;
+    if (name === 'callDownstream') return true;
+    // `function wrap(fn)` of the file itself is what its body says.
+    const inner = bare(callee);
+    return inner.type !== 'Identifier' || !this.#functionOf(this.#tree.bindingOf(inner));
+  }
+
+  /** The last name of what is called, however it was renamed. */
+  nameOf(callee: Syntax): string | undefined {
+    const inner = bare(callee);
+    if (isMember(inner)) return keyName(inner, 'property');
+    if (inner.type !== 'Identifier') return undefined;
+    const [source] = this.#tree.bindingOf(inner)?.sources ?? [];
+    if (source?.kind === 'import') return source.path[0] === 'default' ? (inner.name as string) : source.path[0];
+    if (source?.kind === 'value') {
+      if (source.path.length > 0) return source.path.at(-1);
+      const value = bare(source.node);
+      if (isMember(value)) return keyName(value, 'property');
+    }
+    return inner.name as string;
+  }
+
+  /** Whether `argument` of this call is run in the gate by what is called. */
+  #isHandedOver(call: Syntax, argument: Syntax): boolean {
+    const at = list(call, 'arguments').indexOf(argument);
+    if (at < 0) return false;
+    if (at > 0 && this.#isGate(call)) return true;
+    const callee = child(call, 'callee');
+    if (callee === undefined) return false;
+    if (this.#names.has(this.nameOf(callee) ?? '') && !GATES.has(this.nameOf(callee) ?? '')) return true;
+    const inner = bare(callee);
+    const helper = inner.type === 'Identifier' ? this.#functionOf(this.#tree.bindingOf(inner)) : undefined;
+    const parameter = helper === undefined ? undefined : list(helper, 'params')[at];
+    const binding = parameter === undefined ? undefined : this.#tree.declaredBy(parameter);
+    return binding !== undefined && this.#isUsedInGatesOnly(binding);
+  }
+
+  /** The one function that a name stands for. */
+  #functionOf(binding: Binding | undefined): Syntax | undefined {
+    const [source, ...more] = binding?.sources ?? [];
+    if (source === undefined || more.length > 0) return undefined;
+    if (source.kind === 'function') return source.node;
+    if (source.kind !== 'value' || source.path.length > 0) return undefined;
+    const value = bare(source.node);
+    return isFunction(value) ? value : undefined;
+  }
+
+  #isUsedInGatesOnly(binding: Binding): boolean {
+    const known = this.#known.get(binding);
+    if (known !== undefined) return known;
+    // A function that calls itself is no reason against it.
+    this.#known.set(binding, true);
+    const isCovered =
+      !binding.isExported && binding.references.length > 0 && binding.references.every((one) => this.covers(one));
+    this.#known.set(binding, isCovered);
+    return isCovered;
+  }
+
+  /** A function that is written where it is handed over, and so may run after what stands before it. */
+  #isCallback(node: Syntax): boolean {
+    const parent = this.#tree.parentOf(node);
+    return parent !== undefined && isCall(parent);
+  }
+
+  #isAcquire(call: Syntax): boolean {
+    const callee = child(call, 'callee');
+    if (callee === undefined || this.nameOf(callee) !== 'acquire' || list(call, 'arguments').length === 0) return false;
+    return !this.#origins.of(callee).some(({ module }) => isForeign(module));
+  }
+
+  #markLease(call: Syntax): void {
+    let isAwaited = false;
+    for (let at = this.#tree.parentOf(call); at !== undefined && !isFunction(at); at = this.#tree.parentOf(at)) {
+      if (at.type === 'AwaitExpression') isAwaited = true;
+      if (isAwaited) this.#leases.add(at);
+      // What waits in one branch says nothing of what follows both.
+      if (at.type === 'BlockStatement' || at.type === 'IfStatement') return;
+    }
+  }
+
+  /** Whether a permit was waited for in a statement before this one. */
+  #followsLease(block: Syntax, statement: Syntax): boolean {
+    if (this.#leases.size === 0) return false;
+    const statements = list(block, block.type === 'SwitchCase' ? 'consequent' : 'body');
+    const at = statements.indexOf(statement);
+    return statements.slice(0, Math.max(0, at)).some((one) => this.#leases.has(one));
+  }
+}
+
+/** Whether a module is neither of this program nor of Penstock. */
+function isForeign(module: string): boolean {
+  return !/^(?:[.#~]|@\/|global$)/.test(module) && packageOf(module).name !== 'penstock';
+}

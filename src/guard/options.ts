@@ -1,0 +1,99 @@
+import type { Origins } from './origin.ts';
+import { packageOf, type Spec } from './spec.ts';
+import { bare, child, isCall, keyName, list, type Syntax } from './syntax.ts';
+import type { Tree } from './tree.ts';
+
+/** Whether a client was given something to send with; `unknown` where its options are not written out. */
+export type Transport = 'none' | 'given' | 'unknown';
+
+/** Looks for what a client sends with among its arguments. */
+export class Options {
+  readonly #tree: Tree;
+  readonly #origins: Origins;
+
+  constructor(tree: Tree, origins: Origins) {
+    this.#tree = tree;
+    this.#origins = origins;
+  }
+
+  /** Of a client that is made by this call. */
+  ofClient(call: Syntax, spec: Spec): Transport {
+    const given = list(call, 'arguments');
+    if (given.some(({ type }) => type === 'SpreadElement')) return 'unknown';
+    const { optionsAt } = spec;
+    const looked = optionsAt === undefined ? given : given.slice(optionsAt, optionsAt + 1);
+    const found = looked.map((one) => this.#inArgument(one, spec, optionsAt !== undefined));
+    if (found.includes('given')) return 'given';
+    return found.includes('unknown') ? 'unknown' : 'none';
+  }
+
+  /** Of a single request: only what is written out counts. */
+  ofRequest(call: Syntax, spec: Spec): boolean {
+    return list(call, 'arguments').some((one) => this.#inArgument(one, spec, false) === 'given');
+  }
+
+  #inArgument(node: Syntax, spec: Spec, isOptions: boolean): Transport {
+    const found = this.#object(node);
+    if (found === undefined) return isOptions && !isNothing(node) ? 'unknown' : 'none';
+    const states = spec.transport.map((way) => this.#inObject(found.object, way.split('.'), found.isWhole));
+    if (states.includes('given')) return 'given';
+    return states.includes('unknown') ? 'unknown' : 'none';
+  }
+
+  /** The object that is written out here or in a constant; whole where nobody else may have written to it. */
+  #object(node: Syntax): { readonly object: Syntax; readonly isWhole: boolean } | undefined {
+    const inner = bare(node);
+    if (inner.type === 'ObjectExpression') return { object: inner, isWhole: true };
+    if (inner.type !== 'Identifier') return undefined;
+    const binding = this.#tree.bindingOf(inner);
+    const [source, ...more] = binding?.sources ?? [];
+    if (source?.kind !== 'value' || more.length > 0 || source.path.length > 0) return undefined;
+    const object = bare(source.node);
+    // `options.fetch = gated` may stand anywhere between.
+    return object.type === 'ObjectExpression' ? { object, isWhole: binding?.references.length === 1 } : undefined;
+  }
+
+  #inObject(object: Syntax, [key = '', ...rest]: readonly string[], isWhole: boolean): Transport {
+    let state: Transport = isWhole ? 'none' : 'unknown';
+    for (const property of list(object, 'properties')) {
+      if (property.type === 'SpreadElement') {
+        const spread = this.#object(child(property, 'argument')!);
+        const inside = spread === undefined ? 'unknown' : this.#inObject(spread.object, [key, ...rest], spread.isWhole);
+        if (inside !== 'none') state = inside;
+        continue;
+      }
+      const name = keyName(property, 'key');
+      if (name === undefined) state = 'unknown';
+      if (name !== key) continue;
+      const value = child(property, 'value');
+      if (value === undefined) return 'given';
+      if (rest.length > 0) state = this.#below(value, rest);
+      else state = this.#isOwn(value) ? 'given' : 'none';
+    }
+    return state;
+  }
+
+  #below(value: Syntax, rest: readonly string[]): Transport {
+    const found = this.#object(value);
+    return found === undefined ? 'unknown' : this.#inObject(found.object, rest, found.isWhole);
+  }
+
+  /** Not `undefined`, and not a handler of the SDK itself with nothing of ours in it. */
+  #isOwn(value: Syntax): boolean {
+    const inner = bare(value);
+    if (isNothing(inner)) return false;
+    const [source, ...more] = inner.type === 'Identifier' ? (this.#tree.bindingOf(inner)?.sources ?? []) : [];
+    if (source?.kind === 'value' && source.path.length === 0 && more.length === 0) return this.#isOwn(source.node);
+    if (!isCall(inner) && inner.type !== 'NewExpression') return true;
+    const callee = child(inner, 'callee');
+    const origins = callee === undefined ? [] : this.#origins.of(callee);
+    const isForeign = origins.some(({ module }) => !module.startsWith('.') && packageOf(module).name !== 'penstock');
+    return !isForeign || list(inner, 'arguments').some((one) => bare(one).type !== 'ObjectExpression');
+  }
+}
+
+function isNothing(node: Syntax): boolean {
+  const inner = bare(node);
+  if (inner.type === 'NullLiteral' || (inner.type === 'UnaryExpression' && inner.operator === 'void')) return true;
+  return inner.type === 'Identifier' && inner.name === 'undefined';
+}

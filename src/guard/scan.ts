@@ -1,0 +1,71 @@
+import { messageOf } from '../base/text.ts';
+import { isCandidate } from './catalog.ts';
+import { type Exemption, exemptionsOf } from './exemptions.ts';
+import { parseText } from './parse.ts';
+import { Uses } from './uses.ts';
+
+/** A place that passes no gate. */
+export interface Finding {
+  readonly line: number;
+  /** Counts from 1. */
+  readonly column: number;
+  /** `request`: it sends there. `client`: it makes what sends. `handed-on`: what sends leaves to somewhere else. */
+  readonly kind: 'request' | 'client' | 'handed-on';
+  /** The thing as it is written, such as `axios.get(...)`. */
+  readonly what: string;
+  readonly problem: string;
+  readonly fix: string;
+}
+
+/** What was found in one file. */
+export interface FileReport {
+  readonly findings: readonly Finding[];
+  /** Findings that a comment exempts, with its reason. */
+  readonly exempted: readonly (Finding & { readonly reason: string })[];
+  /** Lines of exemptions that exempt nothing. */
+  readonly unused: readonly number[];
+  /** Why it could not be read, or where the parser stumbled; what was read is in `findings`. */
+  readonly problem: string | undefined;
+}
+
+export interface ScanOptions {
+  /** Also what cannot be told: options that are not written out. Default: false. */
+  readonly isStrict?: boolean | undefined;
+  /** More functions whose arguments pass the gate. */
+  readonly gates?: readonly string[] | undefined;
+  /** Whether Node's own `fetch` passes the gate, set up with `setGlobalDispatcher`. Default: false. */
+  readonly isFetchGated?: boolean | undefined;
+}
+
+const NOTHING: FileReport = { findings: [], exempted: [], unused: [], problem: undefined };
+
+/** Looks for what passes no gate; never throws. The path tells the language by its ending. */
+export function scanText(path: string, text: string, options: ScanOptions = {}): FileReport {
+  if (!isCandidate(text)) return NOTHING;
+  try {
+    const { program, comments, stumbled } = parseText(path, text);
+    const findings = new Uses(program, options).findings();
+    return judged(findings, exemptionsOf(comments, text), stumbled);
+  } catch (error) {
+    return { ...NOTHING, problem: messageOf(error) };
+  }
+}
+
+function judged(
+  findings: readonly Finding[],
+  exemptions: readonly Exemption[],
+  stumbled: string | undefined,
+): FileReport {
+  const left: Finding[] = [];
+  const exempted: (Finding & { reason: string })[] = [];
+  const used = new Set<Exemption>();
+  for (const finding of findings) {
+    const exemption = exemptions.find(({ lines }) => lines.includes(finding.line));
+    if (exemption !== undefined) used.add(exemption);
+    if (exemption === undefined) left.push(finding);
+    else if (exemption.reason !== '') exempted.push({ ...finding, reason: exemption.reason });
+    else left.push({ ...finding, problem: `${finding.problem} (its penstock-allow gives no reason)` });
+  }
+  const unused = exemptions.filter((one) => !used.has(one)).map(({ line }) => line);
+  return { findings: left, exempted, unused, problem: stumbled };
+}
