@@ -107,15 +107,7 @@ export class Composition {
       snapshot: () => this.snapshot(),
       version: VERSION,
     };
-    this.inside = {
-      plans: () => this.registry.plans,
-      clock,
-      emit: (event) => this.bus.emit(event),
-      alert: (alert) => this.#alert(alert),
-      watching: this.watching,
-      inFlight: (name) => this.downstreams.get(name)?.inFlight ?? 0,
-      isLeased: (name) => this.downstreams.get(name)?.isLeased ?? false,
-    };
+    this.inside = this.#inside();
     this.telemetry = createTelemetry(host, options.telemetry);
     this.bus.setTap(this.telemetry);
   }
@@ -223,6 +215,18 @@ export class Composition {
   #mayChange(what: string, done: string): void {
     if (this.isClosed)
       throw new DispatcherClosed(`${what}: not ${done}, the dispatcher is closed.`, { downstream: what });
+  }
+
+  #inside(): Inside {
+    return {
+      plans: () => this.registry.plans,
+      clock: this.clock,
+      emit: (event) => this.bus.emit(event),
+      alert: (alert) => this.#alert(alert),
+      watching: this.watching,
+      inFlight: (name) => this.downstreams.get(name)?.inFlight ?? 0,
+      isLeased: (name) => this.downstreams.get(name)?.isLeased ?? false,
+    };
   }
 
   #alert({ name, downstream, detail }: SeenAlert): void {

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import type { FileReport, Finding } from '../guard/scan.ts';
+import type { Finding } from '../guard/finding.ts';
+import type { FileReport } from '../guard/scan.ts';
 
 /** What was found, and in how much. */
 export interface GuardReport {

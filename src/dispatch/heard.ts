@@ -3,6 +3,7 @@ import type { QuotaReading } from '../base/verdict.ts';
 import { type Outcome, REQUESTS } from '../base/words.ts';
 import { countedAt } from '../model/counted.ts';
 import type { Gate } from '../model/gate.ts';
+import { isPaused } from './core.ts';
 import { defined, type HoldNews } from './hold-news.ts';
 import type { LanePorts } from './ports.ts';
 import { Witness, type WitnessHost } from './witness.ts';
@@ -15,7 +16,6 @@ export interface HeardHost extends WitnessHost {
   readonly gate: Gate;
   readonly ports: LanePorts;
   readonly news: HoldNews;
-  readonly isPaused: (now: number) => boolean;
   /** The outlook of the waiters has worsened. */
   readonly held: () => void;
 }
@@ -73,7 +73,7 @@ export class Heard {
     }
     if (!isLower) return;
     const spent = quotas.find(({ unit = REQUESTS, remaining = 1 }) => unit === REQUESTS && remaining < 1);
-    if (this.#holdIfSpent(now) && spent !== undefined && this.#host.isPaused(now)) this.#tellOfPause(spent, now);
+    if (this.#holdIfSpent(now) && spent !== undefined && isPaused(this.#host.gate, now)) this.#tellOfPause(spent, now);
     this.#host.held();
   }
 

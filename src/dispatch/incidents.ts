@@ -3,6 +3,7 @@ import type { Verdict } from '../base/verdict.ts';
 import type { HoldCause, Outcome } from '../base/words.ts';
 import { type CallStart, IncidentRow, type Refused } from '../model/incident-row.ts';
 import type { RowKind } from '../model/incident-rules.ts';
+import { isPaused } from './core.ts';
 import type { HoldNews } from './hold-news.ts';
 import { type Culprit, type RaiseHost, raiseAlert } from './raise.ts';
 
@@ -13,7 +14,6 @@ const NEWS_MS = 1;
 /** What incidents need of their lane. */
 export interface IncidentHost extends RaiseHost {
   readonly news: HoldNews;
-  readonly isPaused: (now: number) => boolean;
   /** The outlook of the waiters has worsened. */
   readonly held: () => void;
 }
@@ -188,7 +188,7 @@ export class Incidents {
     const { kind, inARow } = this.#stories.find((story) => story.row.heldUntil === until)?.row ?? row;
     const step = kind !== 'exhausted' && inARow > 0 ? { step: inARow } : {};
     const untilWall = ports.clock.wallNow() + (until - now);
-    return { kind: this.#host.isPaused(now) ? 'pause' : 'hold', cause, until: untilWall, ...step };
+    return { kind: isPaused(this.#host.gate, now) ? 'pause' : 'hold', cause, until: untilWall, ...step };
   }
 }
 

@@ -6,7 +6,6 @@ import { forgiveDebts } from '../model/inherit.ts';
 import type { ActiveCall } from './active.ts';
 import { Admission, type Fn } from './admission.ts';
 import type { CallContext } from './context.ts';
-import { isPaused } from './core.ts';
 import { Endings } from './endings.ts';
 import { gatePlan } from './engine.ts';
 import { Entering } from './entering.ts';
@@ -242,10 +241,6 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   readNow(): number {
     this.lastNow = this.ports.clock.now();
     return this.lastNow;
-  }
-
-  isPaused(now: number): boolean {
-    return isPaused(this.gate, now);
   }
 
   impact(): { waiting: number; inFlight: number; oldestWaitMs: number } {

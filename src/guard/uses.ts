@@ -1,9 +1,9 @@
 import { type Known, knownOf } from './catalog.ts';
+import type { Finding, ScanOptions } from './finding.ts';
 import { Gates } from './gates.ts';
 import { Options } from './options.ts';
 import { type Origin, Origins } from './origin.ts';
 import { whatIs } from './say.ts';
-import type { Finding, ScanOptions } from './scan.ts';
 import type { Binding } from './scope.ts';
 import { bare, child, isCall, isMember, isWrapper, keyName, list, type Syntax } from './syntax.ts';
 import { readTree, type Tree } from './tree.ts';

@@ -61,6 +61,8 @@ export const ENTRIES = [
   'src/testing.ts',
   'src/adapters/guard.ts',
   'src/adapters/mcp.ts',
+  'src/adapters/mcp.ts',
+  'src/adapters/guard.ts',
   'src/cli/main.ts',
   'src/adapters/fetch.ts',
   'src/adapters/undici.ts',

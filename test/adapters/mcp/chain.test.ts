@@ -7,9 +7,16 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { gateClient, gateTool } from '../../../src/adapters/mcp.ts';
 import { AdmissionError, type ErrorCode, type Outcome } from '../../../src/index.ts';
-import { type Connection, inMemory, listen, overHttpStateful, overHttpStateless } from './support/connections.ts';
+import {
+  type Connection,
+  inMemory,
+  listen,
+  overHttpStateful,
+  overHttpStateless,
+  overStdioGated,
+} from './support/connections.ts';
 import { rig, said } from './support/rig.ts';
-import { answer, lookUpServer, WHO } from './support/tools.ts';
+import { answer, WHO } from './support/tools.ts';
 
 let open: Connection | undefined;
 afterEach(async () => open?.close());
@@ -60,6 +67,19 @@ describe.each([
     expect(requests).toBe(2);
     await api.close();
   });
+});
+
+test('client and server, over stdio: what a process refuses, another holds', async () => {
+  open = await overStdioGated();
+  const { dispatcher, heldMs } = rig({ deliveries: EASY });
+  const client = gateClient(dispatcher, open.client, { downstream: 'deliveries' });
+  await client.listTools();
+  const lookUp = { name: 'look_up', arguments: { id: 'x' } };
+  expect(await client.callTool(lookUp)).toEqual(answer('x'));
+  const refused = said(await client.callTool(lookUp)) as { error: { retry_after_ms: number } };
+  expect(refused).toMatchObject({ error: { code: 'RATE_LIMIT_QUEUE_FULL', downstream: 'carrier', retryable: true } });
+  expect(refused.error.retry_after_ms).toBeGreaterThan(1_000);
+  expect(heldMs('deliveries')).toBe(refused.error.retry_after_ms);
 });
 
 describe('a refusal of a server with a Penstock of its own, as the lane of the client reads it', () => {
@@ -156,8 +176,6 @@ test('as Notion has it, in structured content too', async () => {
 
 test('a 429 of the endpoint itself is a refusal, for the model and for the lane', async () => {
   let isBusy = false;
-  const stateless = await overHttpStateless(lookUpServer);
-  await stateless.close();
   const http = await listen((request, response) => {
     if (request.method === 'GET') return response.writeHead(405).end();
     if (isBusy) return response.writeHead(429).end('slow down');

@@ -27,10 +27,17 @@ export async function inMemory(make: Make): Promise<Connection> {
 }
 
 /** The server in `stdio-server.ts`, in a process of its own. */
-export async function overStdio(): Promise<Connection> {
+export const overStdio = (): Promise<Connection> => inChild();
+
+/** The same behind a gate of its own. */
+export const overStdioGated = (): Promise<Connection> => inChild('gated');
+
+async function inChild(...flags: string[]): Promise<Connection> {
   const file = fileURLToPath(new URL('./stdio-server.ts', import.meta.url));
   const client = new Client(WHO);
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: ['--import', 'tsx', file] }));
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: ['--import', 'tsx', file, ...flags] }),
+  );
   return { client, close: () => client.close() };
 }
 

@@ -11,8 +11,8 @@ export const BUSY: CallToolResult = {
 };
 
 /** `look_up({ id })` answers with its id; some ids are scripts, so that a server in another process needs no other. */
-export function lookUpServer(): McpServer {
-  const server = new McpServer(WHO);
+export function lookUpServer(gate: (made: McpServer) => McpServer = (made) => made): McpServer {
+  const server = gate(new McpServer(WHO));
   server.registerTool(
     'look_up',
     { inputSchema: { id: z.string() }, outputSchema: { id: z.string() } },
