@@ -1,4 +1,3 @@
-import { DUE_MS } from '../base/clock.ts';
 import type { Gate } from '../model/gate.ts';
 import type { Entering } from './entering.ts';
 import type { Heard } from './heard.ts';
@@ -24,11 +23,6 @@ export interface LaneCore {
   readonly lastNow: number;
   /** Reads the clock. */
   readonly readNow: () => number;
-}
-
-/** With more than `pauseAbove` left of it, a hold is a pause. */
-export function isPaused(gate: Gate, now: number): boolean {
-  return gate.heldUntil - now > gate.plan.pauseAboveMs + DUE_MS;
 }
 
 /** Places that are free, Infinity where none are counted. */

@@ -1,7 +1,7 @@
 import { DUE_MS } from '../base/clock.ts';
 import type { Costs } from '../model/bucket.ts';
 import type { Gate } from '../model/gate.ts';
-import { isPaused, type LaneCore } from './core.ts';
+import type { LaneCore } from './core.ts';
 import { type Expectation, expect } from './expectation.ts';
 import { costTooLarge, deadlineMissed, paused, type Refusal, waitTooLong } from './refusals.ts';
 import { limitOf, type Request } from './request.ts';
@@ -16,7 +16,7 @@ export function refusalAtEntry(
   now: number,
 ): { refusal?: Refusal; expected?: Expectation } {
   const limit = limitOf(request);
-  const mayNotWait = isPaused(core.gate, now) && core.gate.plan.whilePaused === 'refuse';
+  const mayNotWait = core.gate.isPaused(now) && core.gate.plan.whilePaused === 'refuse';
   if (limit === Number.POSITIVE_INFINITY) return mayNotWait ? { refusal: paused } : {};
   const expected = expect(core, request, now);
   if (expected.at <= limit + DUE_MS) return { expected };

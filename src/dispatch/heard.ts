@@ -3,7 +3,6 @@ import type { QuotaReading } from '../base/verdict.ts';
 import { type Outcome, REQUESTS } from '../base/words.ts';
 import { countedAt } from '../model/counted.ts';
 import type { Gate } from '../model/gate.ts';
-import { isPaused } from './core.ts';
 import { defined, type HoldNews } from './hold-news.ts';
 import type { LanePorts } from './ports.ts';
 import { Witness, type WitnessHost } from './witness.ts';
@@ -73,7 +72,7 @@ export class Heard {
     }
     if (!isLower) return;
     const spent = quotas.find(({ unit = REQUESTS, remaining = 1 }) => unit === REQUESTS && remaining < 1);
-    if (this.#holdIfSpent(now) && spent !== undefined && isPaused(this.#host.gate, now)) this.#tellOfPause(spent, now);
+    if (this.#holdIfSpent(now) && spent !== undefined && this.#host.gate.isPaused(now)) this.#tellOfPause(spent, now);
     this.#host.held();
   }
 

@@ -3,7 +3,6 @@ import type { Verdict } from '../base/verdict.ts';
 import type { HoldCause, Outcome } from '../base/words.ts';
 import { type CallStart, IncidentRow, type Refused } from '../model/incident-row.ts';
 import type { RowKind } from '../model/incident-rules.ts';
-import { isPaused } from './core.ts';
 import type { HoldNews } from './hold-news.ts';
 import { type Culprit, type RaiseHost, raiseAlert } from './raise.ts';
 
@@ -188,7 +187,7 @@ export class Incidents {
     const { kind, inARow } = this.#stories.find((story) => story.row.heldUntil === until)?.row ?? row;
     const step = kind !== 'exhausted' && inARow > 0 ? { step: inARow } : {};
     const untilWall = ports.clock.wallNow() + (until - now);
-    return { kind: isPaused(this.#host.gate, now) ? 'pause' : 'hold', cause, until: untilWall, ...step };
+    return { kind: this.#host.gate.isPaused(now) ? 'pause' : 'hold', cause, until: untilWall, ...step };
   }
 }
 

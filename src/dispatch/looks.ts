@@ -1,6 +1,6 @@
 import { DUE_MS } from '../base/clock.ts';
 import { Projection } from '../model/projection.ts';
-import { isPaused, type LaneCore } from './core.ts';
+import type { LaneCore } from './core.ts';
 import { type Endings, mark, missed } from './endings.ts';
 import { known } from './expectation.ts';
 import { paused, type Refusal } from './refusals.ts';
@@ -95,7 +95,7 @@ export class Looks {
       projection.start(entering.first);
       projection.skip({ ...entering.ahead, count: entering.count - 1 });
     }
-    const mayNotWait = isPaused(gate, now) && gate.plan.whilePaused === 'refuse';
+    const mayNotWait = gate.isPaused(now) && gate.plan.whilePaused === 'refuse';
     // Nobody has a limit, and whoever waits may: nobody can be hurt.
     const isOver = this.#endings.limited === 0 && !mayNotWait;
     const order = line.inOrder()[Symbol.iterator]();

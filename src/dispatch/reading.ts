@@ -1,7 +1,6 @@
 import type { HoldState } from '../base/plan.ts';
 import type { ClassSnapshot, DownstreamSnapshot, HeardSnapshot, QuotaSnapshot } from '../base/snapshot.ts';
 import { type HoldCause, type LimitedBy, PRIORITIES, type Priority } from '../base/words.ts';
-import { isPaused } from './core.ts';
 import type { Downstream } from './downstream.ts';
 import { expect, shown } from './expectation.ts';
 import type { Lane } from './lane.ts';
@@ -37,7 +36,7 @@ export function readDownstream(downstream: Downstream): DownstreamSnapshot {
     ...(plan.maxConcurrent === undefined ? {} : { maxConcurrent: plan.maxConcurrent }),
     overdue: sum((one) => one.running.overdue),
     orphaned: sum((one) => one.running.orphaned),
-    isPaused: books.some((one) => isPaused(one.gate, now)),
+    isPaused: books.some((one) => one.gate.isPaused(now)),
     ...(heldUntil > 0 ? { heldUntil: wall + heldUntil } : {}),
     holds: mode === 'off' ? [] : readHolds(books, now, wall),
     ...(pauseReason === undefined ? {} : { pauseReason }),

@@ -185,6 +185,11 @@ export class Gate {
     return this.plan.unlimited ? this.holds.untilOf('operator') : this.holds.until;
   }
 
+  /** With more than `pauseAbove` left of it, a hold is a pause. */
+  isPaused(now: number): boolean {
+    return this.heldUntil - now > this.plan.pauseAboveMs + DUE_MS;
+  }
+
   isHeld(now: number): boolean {
     return this.heldUntil - now > HOLD_DUE_MS;
   }
