@@ -17,6 +17,9 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './status': 'status.d.ts',
   './telemetry': 'telemetry.d.ts',
   './testing': 'testing.d.ts',
+  './ai-sdk': 'adapters/ai-sdk.d.ts',
+  './openai-agents': 'adapters/openai-agents.d.ts',
+  './langchain': 'adapters/langchain.d.ts',
 };
 
 /** The listing of the sources as they are now. Compiles the declarations into a temporary folder. */
