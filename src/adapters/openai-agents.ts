@@ -36,12 +36,13 @@ interface Details {
  *
  * A refusal is the tool's answer: `{ error: { code, downstream, retryable, retry_after_ms, message } }`, which the
  * runtime gives to the model as JSON text. Deadline, run, class and account are read from the object that `run` was
- * given as `context`; `details.signal` is honoured, and the tool gets one that fires at the deadline too.
+ * given as `context`; `details.signal` is honoured, and the tool gets one that fires at the deadline too. A tool with a
+ * Zod `outputSchema` can return nothing else: there a refusal is thrown.
  *
  * @throws {InvalidCall} with everything that is wrong with the map; the `tool` that it returns throws one for a tool
  *   without a rule.
  * @example
- * const tool = gateToolFunction(dispatcher, agents.tool, { downstreams: { search: 'web', status: 'carrier' } });
+ * const tool = gateToolFunction(dispatcher, plainTool, { downstreams: { search: 'web', status: 'carrier' } });
  * const status = tool({ name: 'status', description, parameters, execute });
  * await run(agent, 'Where is T-1?', { context: { deadline: Date.now() + 30_000, runId: 'run-7' } });
  */
@@ -63,7 +64,9 @@ export function gateToolFunction<Name extends string, Make extends (options: nev
     const made = make({ ...source, name: source.name ?? source.execute.name, execute });
     checkMapped(downstreams, made.name, where);
     const mapped = mappedOf(downstreams, made.name);
-    const gate = { dispatcher: dispatcher as unknown as Dispatcher, tool: made.name, options: rest };
+    // A refusal that the tool's own schema forbids would end the run as an invalid output, its reason lost.
+    const options: ToolGateOptions = isValidated(source) ? { ...rest, onRefused: 'throw' } : rest;
+    const gate = { dispatcher: dispatcher as unknown as Dispatcher, tool: made.name, options };
     if (mapped !== undefined) run = gated({ ...gate, mapped }, source);
     return made;
   };
@@ -74,6 +77,12 @@ export function gateToolFunction<Name extends string, Make extends (options: nev
 interface ToolSource {
   readonly name?: string | undefined;
   readonly execute: Run;
+  readonly outputSchema?: unknown;
+}
+
+/** Zod's schemas are checked when the tool has answered, JSON Schemas are for the model alone. */
+function isValidated({ outputSchema }: ToolSource): boolean {
+  return typeof (outputSchema as { readonly parse?: unknown } | undefined)?.parse === 'function';
 }
 
 const DOWNSTREAMS = { downstreams: ['a map from tool to downstream', () => true] } as const;

@@ -92,6 +92,21 @@ describe('a gated tool()', () => {
     expect(lane().top.tools).toMatchObject([{ name: 'status' }]);
   });
 
+  test('a tool that may return nothing but its own schema throws its refusal', async () => {
+    const { dispatcher } = rig();
+    const strict = gateToolFunction(
+      dispatcher,
+      tool,
+      DOWNSTREAMS,
+    )({
+      ...failing(TOO_MANY),
+      outputSchema: z.object({ at: z.string() }),
+      execute: async (): Promise<{ at: string }> => Promise.reject(TOO_MANY),
+    });
+    const running = run(new Agent({ name: 'clerk', model: calling(), tools: [strict] }), 'go');
+    await expect(running).rejects.toMatchObject({ error: TOO_MANY });
+  });
+
   test('false is no gate', async () => {
     const { dispatcher, lane } = rig();
     const free = gateToolFunction(dispatcher, tool, { downstreams: { status: false } })(failing(TOO_MANY));
