@@ -1,7 +1,6 @@
-import { messageOf } from '../base/text.ts';
 import { isCandidate } from './catalog.ts';
 import { type Exemption, exemptionsOf } from './exemptions.ts';
-import { parseText } from './parse.ts';
+import { parseText, problemOf } from './parse.ts';
 import { Uses } from './uses.ts';
 
 /** A place that passes no gate. */
@@ -47,7 +46,7 @@ export function scanText(path: string, text: string, options: ScanOptions = {}):
     const findings = new Uses(program, options).findings();
     return judged(findings, exemptionsOf(comments, text), stumbled);
   } catch (error) {
-    return { ...NOTHING, problem: messageOf(error) };
+    return { ...NOTHING, problem: problemOf(error) };
   }
 }
 
