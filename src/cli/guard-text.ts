@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { FileReport, Finding } from '../guard/scan.ts';
+import type { FileReport, Finding } from '../guard/report.ts';
 
 /** What was found, and in how much. */
 export interface GuardReport {

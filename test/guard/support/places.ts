@@ -1,4 +1,5 @@
-import { type ScanOptions, scanText } from '../../../src/guard/scan.ts';
+import type { ScanOptions } from '../../../src/guard/report.ts';
+import { scanText } from '../../../src/guard/scan.ts';
 
 /**
  * What is found in a text, as `line:column what`. `«` before a place in the text marks one that has to be
