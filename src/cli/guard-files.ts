@@ -92,7 +92,8 @@ function shownAs(path: string): string {
   return slashed(fromHere.startsWith('..') ? resolve(path) : fromHere);
 }
 
-function slashed(path: string): string {
+/** A path as it is written in patterns. */
+export function slashed(path: string): string {
   return sep === '/' ? path : path.replaceAll(sep, '/');
 }
 

@@ -6,23 +6,33 @@ import type { ScanOptions } from '../guard/finding.ts';
 import { glob } from '../guard/globs.ts';
 import { type FileReport, scanText } from '../guard/scan.ts';
 import { filesBelow, type GuardFile } from './guard-files.ts';
+import type { FileReport, ScanOptions } from '../guard/report.ts';
+import { scanText } from '../guard/scan.ts';
+import { filesBelow, type GuardFile, slashed } from './guard-files.ts';
 import { asJson, asText, type GuardReport } from './guard-text.ts';
 import type { Io } from './io.ts';
 
-export const GUARD_HELP = `penstock guard [paths]   finds calls that pass no gate: fetch, HTTP clients, SDKs
+export const GUARD_HELP = `penstock guard [paths]  finds calls that pass no gate: fetch, HTTP clients, SDKs
 
-  paths                  files and folders; default the current folder. In folders, node_modules,
-                         dist, .git, what .gitignore names, .d.ts and tests are passed over
-                         (*.test.*, *.spec.*, test, tests, __tests__, __mocks__); what is named is read
-  --allow <pattern>      files that may call directly, such as src/http.ts or 'src/gate/**'; repeatable
-  --gate <name>          a function of yours whose arguments pass the gate; repeatable
-  --fetch-is-gated       setGlobalDispatcher gates Node's own fetch, and what is built on it
-  --include-tests        reads tests, too
-  --strict               also finds clients whose options are not written where they are made
-  --json                 prints one JSON document
+  paths                files and folders; default the current folder. In folders
+                       these are passed over: node_modules, dist, .git, what
+                       .gitignore names, .d.ts, and tests (*.test.*, *.spec.*,
+                       test, tests, __tests__, __mocks__). What is named is read
+  --allow <pattern>    files that may call directly, such as src/http.ts or
+                       'src/gate/**'; repeatable
+  --gate <name>        a function of yours whose arguments pass the gate;
+                       repeatable
+  --fetch-is-gated     setGlobalDispatcher gates Node's own fetch, and so what
+                       is built on it
+  --include-tests      reads tests, too
+  --strict             also finds clients whose options are not written where
+                       they are made
+  --json               prints one JSON document
 
-A comment exempts its line, or the line below: // penstock-allow: why this one may
-Exit codes: 0 nothing found, 1 something found, 2 not understood, or a file could not be read.
+A comment exempts its line, or the line below it; the reason has to be there:
+  // penstock-allow: our own health check
+Exit codes: 0 nothing found, 1 something found, 2 not understood, nothing to
+read, or a file that could not be read to its end.
 `;
 
 interface Asked {
@@ -113,8 +123,8 @@ async function look({ roots, allow, scan, hasTests }: Asked): Promise<GuardRepor
 
 /** From the current folder, from a path that was named, or absolute. */
 function meant(pattern: string): (file: GuardFile) => boolean {
-  const isMeant = glob(pattern);
-  return ({ path, shown, below }) => isMeant(shown) || isMeant(below) || isMeant(resolve(path).replaceAll('\\', '/'));
+  const isMeant = glob(pattern.startsWith('../') ? slashed(resolve(pattern)) : pattern);
+  return ({ path, shown, below }) => isMeant(shown) || isMeant(below) || isMeant(slashed(resolve(path)));
 }
 
 async function scanned(file: GuardFile, options: ScanOptions): Promise<FileReport> {

@@ -1,3 +1,4 @@
+import { Members } from './members.ts';
 import type { Origins } from './origin.ts';
 import type { Binding } from './scope.ts';
 import { packageOf } from './spec.ts';
@@ -28,18 +29,29 @@ const INERT = new Set([
   'AwaitExpression',
 ]);
 
+/** Where a value gets a name. */
+const NAMING = new Set([
+  'VariableDeclarator',
+  'AssignmentExpression',
+  'ClassProperty',
+  'ClassPrivateProperty',
+  'ClassAccessorProperty',
+]);
+
 /** Says what passes the gate. */
 export class Gates {
   readonly #tree: Tree;
   readonly #origins: Origins;
   readonly #names: ReadonlySet<string>;
-  readonly #known = new Map<Binding, boolean>();
+  readonly #members: Members;
+  readonly #known = new Map<Binding | Syntax, boolean>();
   /** Statements that wait for a permit, with `acquire`. */
   readonly #leases = new Set<Syntax>();
 
   constructor(tree: Tree, origins: Origins, moreGates: readonly string[]) {
     this.#tree = tree;
     this.#origins = origins;
+    this.#members = new Members(tree);
     this.#names = new Set([...GATES, ...moreGates]);
     for (const call of tree.calls) if (this.#isAcquire(call)) this.#markLease(call);
   }
@@ -54,15 +66,13 @@ export class Gates {
       if (isCall(at) && this.#isHandedOver(at, below)) return true;
       if (!isInFunction && this.#followsLease(at, below)) return true;
       if (isFunction(at)) {
-        const binding = this.#tree.declaredBy(at);
-        if (at.type === 'FunctionDeclaration' && binding !== undefined && this.#isUsedInGatesOnly(binding)) return true;
+        if (this.#isOfGatesOnly(at)) return true;
         isDeferred = true;
         isInert = true;
         isInFunction ||= !this.#isCallback(at);
-      } else if (at.type === 'VariableDeclarator') {
-        const id = child(at, 'id');
-        const binding = id === undefined ? undefined : this.#tree.declaredBy(id);
-        if (isInert && binding !== undefined && this.#isUsedInGatesOnly(binding)) return true;
+      } else if (NAMING.has(at.type)) {
+        if (isInert && this.#isOfGatesOnly(at)) return true;
+        isInert = false;
       } else if (!isWrapper(at)) {
         const isDefinition = isCall(at) && isDeferred && below.type === 'ObjectExpression';
         isInert &&= INERT.has(at.type) || isDefinition;
@@ -70,6 +80,17 @@ export class Gates {
       below = at;
     }
     return false;
+  }
+
+  /** Whether what gets a name here, or a place in a class, is used in the gate only. */
+  #isOfGatesOnly(node: Syntax): boolean {
+    const named = child(node, node.type === 'AssignmentExpression' ? 'left' : 'id');
+    const member = named !== undefined && isMember(named) ? this.#members.of(named) : node;
+    const uses = member === undefined ? undefined : this.#members.usesOf(member);
+    if (member !== undefined && uses !== undefined) return this.#areCovered(member, uses);
+    if (named?.type !== 'Identifier' || node.type === 'FunctionExpression') return false;
+    const binding = this.#tree.declaredBy(node) ?? this.#tree.declaredBy(named) ?? this.#tree.bindingOf(named);
+    return binding !== undefined && this.#isUsedInGatesOnly(binding);
   }
 
   /** Whether a call is of the gate, by its name and by where that comes from. */
@@ -127,14 +148,17 @@ export class Gates {
   }
 
   #isUsedInGatesOnly(binding: Binding): boolean {
-    const known = this.#known.get(binding);
+    return !binding.isExported && this.#areCovered(binding, binding.references);
+  }
+
+  #areCovered(used: Binding | Syntax, uses: readonly Syntax[]): boolean {
+    const known = this.#known.get(used);
     if (known !== undefined) return known;
     // A function that calls itself is no reason against it.
-    this.#known.set(binding, true);
-    const isCovered =
-      !binding.isExported && binding.references.length > 0 && binding.references.every((one) => this.covers(one));
-    this.#known.set(binding, isCovered);
-    return isCovered;
+    this.#known.set(used, true);
+    const areCovered = uses.length > 0 && uses.every((one) => this.covers(one));
+    this.#known.set(used, areCovered);
+    return areCovered;
   }
 
   /** A function that is written where it is handed over, and so may run after what stands before it. */

@@ -45,13 +45,23 @@ export function parseText(path: string, text: string): Parsed {
       startLine: loc?.start.line ?? 1,
       endLine: loc?.end.line ?? 1,
     })),
-    stumbled: first === undefined ? undefined : messageOf(first),
+    stumbled: first === undefined ? undefined : problemOf(first),
   };
+}
+
+/** What the parser says, with a column that counts from 1 as all others do. */
+export function problemOf(error: unknown): string {
+  return messageOf(error).replace(/\((\d+):(\d+)\)$/, (_, line, column) => `(${line}:${Number(column) + 1})`);
 }
 
 function pluginsFor(path: string, text: string): ParserPlugin[] {
   // The older decorators are the ones that may stand at parameters, as Nest and Angular write them.
-  const always: ParserPlugin[] = ['decorators-legacy', 'explicitResourceManagement', 'importAttributes'];
+  const always: ParserPlugin[] = [
+    'decorators-legacy',
+    'decoratorAutoAccessors',
+    'explicitResourceManagement',
+    'importAttributes',
+  ];
   if (/\.[cm]?ts$/.test(path)) return ['typescript', ...always];
   if (path.endsWith('.tsx')) return ['typescript', 'jsx', ...always];
   return /@flow\b/.test(text.slice(0, 2_000)) ? ['flow', 'jsx', ...always] : ['jsx', ...always];

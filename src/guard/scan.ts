@@ -1,4 +1,3 @@
-import { messageOf } from '../base/text.ts';
 import { isCandidate } from './catalog.ts';
 import { type Exemption, exemptionsOf } from './exemptions.ts';
 import type { Finding, ScanOptions } from './finding.ts';
@@ -16,6 +15,10 @@ export interface FileReport {
   readonly problem: string | undefined;
 }
 
+import { parseText, problemOf } from './parse.ts';
+import type { FileReport, Finding, ScanOptions } from './report.ts';
+import { Uses } from './uses.ts';
+
 const NOTHING: FileReport = { findings: [], exempted: [], unused: [], problem: undefined };
 
 /** Looks for what passes no gate; never throws. The path tells the language by its ending. */
@@ -26,7 +29,7 @@ export function scanText(path: string, text: string, options: ScanOptions = {}):
     const findings = new Uses(program, options).findings();
     return judged(findings, exemptionsOf(comments, text), stumbled);
   } catch (error) {
-    return { ...NOTHING, problem: messageOf(error) };
+    return { ...NOTHING, problem: problemOf(error) };
   }
 }
 

@@ -32,6 +32,8 @@ export interface Tree {
   /** `require(...)`, `import(...)` and every other call, in the order they stand. */
   readonly calls: readonly Syntax[];
   readonly reExports: readonly ReExport[];
+  /** `this.x` and everything with `.#x`. */
+  readonly ownMembers: readonly Syntax[];
 }
 
 /** Resolves the names of a program. */
@@ -45,6 +47,7 @@ class Reader implements Tree {
   readonly identifiers: Syntax[] = [];
   readonly calls: Syntax[] = [];
   readonly reExports: ReExport[] = [];
+  readonly ownMembers: Syntax[] = [];
   readonly #parents = new Map<Syntax, Syntax>();
   readonly #scopes = new Map<Syntax, Scope>();
   readonly #declarer: Declarer;
@@ -254,6 +257,8 @@ class Reader implements Tree {
   };
 
   #member(node: Syntax, scope: Scope): void {
+    const isOwn = child(node, 'object')?.type === 'ThisExpression' || child(node, 'property')?.type === 'PrivateName';
+    if (isOwn) this.ownMembers.push(node);
     this.#field(node, 'object', scope);
     if (node.computed === true) this.#field(node, 'property', scope);
   }

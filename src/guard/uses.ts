@@ -3,6 +3,7 @@ import type { Finding, ScanOptions } from './finding.ts';
 import { Gates } from './gates.ts';
 import { Options } from './options.ts';
 import { type Origin, Origins } from './origin.ts';
+import type { Finding, ScanOptions } from './report.ts';
 import { whatIs } from './say.ts';
 import type { Binding } from './scope.ts';
 import { bare, child, isCall, isMember, isWrapper, keyName, list, type Syntax } from './syntax.ts';
@@ -124,7 +125,17 @@ export class Uses {
     ) {
       return { kind: 'export' };
     }
-    return { kind: isQuestion(parent, node) || isReceiver(parent, node) ? 'nothing' : 'value' };
+    return { kind: isQuestion(parent, node) || this.#isReceiver(parent, node) ? 'nothing' : 'value' };
+  }
+
+  /** `axios.get.bind(axios)`, and `f.call(http2)`, which compilers make of `http2.f?.()`. */
+  #isReceiver(parent: Syntax, node: Syntax): boolean {
+    const callee = isCall(parent) && list(parent, 'arguments')[0] === node ? child(parent, 'callee') : undefined;
+    const method = callee !== undefined && isMember(callee) ? child(callee, 'object') : undefined;
+    if (callee === undefined || method === undefined) return false;
+    const modules = new Set(this.#origins.of(node).map(({ module }) => module));
+    const isOfIt = this.#origins.of(method).some(({ module }) => module !== 'global' && modules.has(module));
+    return isOfIt && /^(?:call|apply|bind)$/.test(keyName(callee, 'property') ?? '');
   }
 
   /** Whether a name that is written to is one of this file. */
@@ -241,12 +252,6 @@ function isAlternative(around: Syntax, node: Syntax): boolean {
   if (around.type === 'ConditionalExpression') return child(around, 'test') !== node;
   if (around.type === 'LogicalExpression') return around.operator !== '&&' || child(around, 'right') === node;
   return around.type === 'SequenceExpression' && list(around, 'expressions').at(-1) === node;
-}
-
-/** `f.call(http2)`: what compilers make of `http2.f?.()`. */
-function isReceiver(parent: Syntax, node: Syntax): boolean {
-  const callee = isCall(parent) && list(parent, 'arguments')[0] === node ? child(parent, 'callee') : undefined;
-  return callee !== undefined && isMember(callee) && keyName(callee, 'property') === 'call';
 }
 
 /** Whether a value is only asked whether it is there. */

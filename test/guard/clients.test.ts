@@ -143,6 +143,9 @@ describe('what comes with a client and sends nothing', () => {
     ["import { createServer, Agent, type IncomingMessage } from 'node:http'; createServer(new Agent());"],
     ["import net from 'node:net'; net.connect(1); import tls from 'tls'; tls.connect(1); new WebSocket(u);"],
     ["import { FormData, Headers, Response, Agent, ProxyAgent } from 'undici'; new FormData(); new ProxyAgent(u);"],
+    [
+      "import * as http2 from 'http2'; let f; (f = http2.getDefaultSettings) === null || f === void 0 ? void 0 : f.call(http2);",
+    ],
     ["import 'axios'; import('got'); require('undici'); await import('node:https');"],
     ["import fetch, { Headers, Response, FetchError } from 'node-fetch'; new Headers(); e instanceof FetchError;"],
     [

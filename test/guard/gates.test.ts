@@ -90,6 +90,34 @@ describe('what passes the gate', () => {
       'after a permit, in a callback',
       "async function f() { await using lease = await acquire('a'); await Promise.all(us.map(async (u) => fetch(u))); }",
     ],
+    [
+      'a client that is made when it is needed',
+      "let c; const get = () => { c ??= new OpenAI(); return c; }; import OpenAI from 'openai'; callDownstream('a', () => get().x());",
+    ],
+    [
+      'a private method',
+      "class A { async #load() { return fetch(u); } get() { return callDownstream('a', () => this.#load()); } }",
+    ],
+    [
+      'a private method of TypeScript',
+      "class A { private async load() { return fetch(u); } get() { return callDownstream('a', () => this.load()); } }",
+    ],
+    [
+      'a private method that calls another',
+      "class A { #a() { return fetch(u); } #b() { return this.#a(); } c() { callDownstream('a', () => this.#b()); } }",
+    ],
+    [
+      'a private method that is handed over',
+      "class A { #load = async () => fetch(u); c() { return this.gate.callDownstream('a', this.#load); } }",
+    ],
+    [
+      'a private client',
+      "import OpenAI from 'openai'; class A { #c = new OpenAI(); m() { return callDownstream('a', () => this.#c.x()); } }",
+    ],
+    [
+      'a private client of TypeScript',
+      "import OpenAI from 'openai'; class A { private readonly c: OpenAI; constructor() { this.c = new OpenAI(); } m() { return callDownstream('a', () => this.c.x()); } }",
+    ],
   ])('%s', (_, text) => check(text));
 
   test('functions that the command is told of', () => {

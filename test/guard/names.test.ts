@@ -45,6 +45,7 @@ describe('the global fetch, wherever it is called or handed on', () => {
     ['in JSX', 'const a = <A send={«fetch} onClick={() => «fetch(u)}>fetch</A>;'],
     ['at the end of a comma', '(«0, fetch)(u);'],
     ['in a template, a spread, a yield', 'function* f() { yield tag`a`, «fetch(u); yield* g(...[«fetch(u)]); }'],
+    ['by what only has a method of that name', 'this.caller.call(«fetch, u); queue.apply(«fetch); f.bind(«fetch);'],
     ['by Reflect', 'Reflect.apply(«fetch, null, [u]);'],
     [
       'XMLHttpRequest, EventSource, sendBeacon',
