@@ -15,6 +15,7 @@ const CONFIG = {
   compilerOptions: {
     paths: {
       penstock: [join(ROOT, 'src/index.ts')],
+      'penstock/bottleneck': [join(ROOT, 'src/adapters/bottleneck.ts')],
       'penstock/status': [join(ROOT, 'src/status.ts')],
       'penstock/telemetry': [join(ROOT, 'src/telemetry.ts')],
       'penstock/testing': [join(ROOT, 'src/testing.ts')],

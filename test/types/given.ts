@@ -1,9 +1,11 @@
+import type Bottleneck from 'bottleneck';
 import { typesModule } from '../../src/cli/types-module.ts';
 import type { Dispatcher, PolicyInput } from '../../src/index.ts';
 
 /** What a page means by a name that its code uses and does not declare (`<!-- given: ... -->`). */
 export interface Given {
   readonly dispatcher: Dispatcher;
+  readonly limiter: Bottleneck;
   readonly callDownstream: Dispatcher['callDownstream'];
   readonly acquire: Dispatcher['acquire'];
   readonly wrap: Dispatcher['wrap'];
