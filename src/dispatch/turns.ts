@@ -1,4 +1,5 @@
 import type { DownstreamPlan } from '../base/plan.ts';
+import type { Verdict } from '../base/verdict.ts';
 import { REQUESTS } from '../base/words.ts';
 import type { ActiveCall } from './active.ts';
 import { freePlaces, type LaneCore } from './core.ts';
@@ -107,17 +108,17 @@ export class Turns implements FlightShadow {
     this.#setTurnAt();
   }
 
-  learn: FlightShadow['learn'] = (verdict, call) => {
+  learn(verdict: Verdict, call: ActiveCall): void {
     const { request } = call;
     this.#lane.incidents.learn(verdict, call.epoch, request.tool, request.runId);
-  };
+  }
 
-  ended: FlightShadow['ended'] = (call) => {
+  ended(call: ActiveCall): void {
     const turn = this.#inFlight.get(call);
     if (turn === undefined) return;
     this.#inFlight.delete(call);
     this.#end(turn);
-  };
+  }
 
   /** Whether a call that finds the queue full may still be one that starts at once: the engine has yet to say. */
   mayTry(request: Request, depth: number, now: number): boolean {

@@ -51,10 +51,10 @@ export function describeDownstream(plan: DownstreamPlan, options: DescribeOption
 
 function quotaParts(plan: DownstreamPlan): string[] {
   if (plan.quotas.length === 0) return ['no quota is declared, so calls start as they come'];
-  return plan.quotas.map((quota, index) => quotaPart(quota, plan.workers, index === 0 ? 'they' : 'they also'));
+  return plan.quotas.map((quota, index) => quotaPart(quota, plan, index === 0 ? 'they' : 'they also'));
 }
 
-function quotaPart(quota: QuotaPlan, workers: number, they: string): string {
+function quotaPart(quota: QuotaPlan, { workers, engine }: DownstreamPlan, they: string): string {
   const { limit, share, sized, burst, windowMs } = quota;
   const things = quota.unit === REQUESTS ? '' : ` ${quota.unit}`;
   const verb = quota.unit === REQUESTS ? 'starts' : 'spends';
@@ -63,7 +63,7 @@ function quotaPart(quota: QuotaPlan, workers: number, they: string): string {
     sized >= 1 ? `${count(sized)} ${windowPhrase('a', windowMs)}` : `one every ${formatDuration(windowMs / sized)}`;
   const bound =
     quota.providerBurst === undefined
-      ? `never more than ${count(worstWindow(burst, sized))} in any ${windowNoun(windowMs)}`
+      ? `never more than ${count(engine === 'bottleneck' ? share : worstWindow(burst, sized))} in any ${windowNoun(windowMs)}`
       : `within the bucket of ${count(quota.providerBurst)} that they run themselves (their promise takes the place of a bound on every window)`;
   return `${they} allow ${count(limit)}${things} per ${windowNoun(windowMs)}${own}; Penstock ${verb} at most ${count(burst)}${things} at once and ${pace}, ${bound}`;
 }
@@ -86,7 +86,9 @@ function limitParts(plan: DownstreamPlan): string[] {
 
 function enginePart(plan: DownstreamPlan): string[] {
   if (plan.engine !== 'bottleneck') return [];
-  return ['Bottleneck hands out the turns: some 5 ms for each call, and no wait is foretold'];
+  return [
+    "Bottleneck hands out the turns, at this pace or, where the program hands in a limiter, at that limiter's: some 5 ms for each call, and no wait is foretold",
+  ];
 }
 
 function waitPart(plan: DownstreamPlan): string {

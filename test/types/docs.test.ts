@@ -16,6 +16,7 @@ const CONFIG = {
     paths: {
       penstock: [join(ROOT, 'src/index.ts')],
       'penstock/guard': [join(ROOT, 'src/adapters/guard.ts')],
+      'penstock/bottleneck': [join(ROOT, 'src/adapters/bottleneck.ts')],
       'penstock/status': [join(ROOT, 'src/status.ts')],
       'penstock/telemetry': [join(ROOT, 'src/telemetry.ts')],
       'penstock/testing': [join(ROOT, 'src/testing.ts')],

@@ -1,4 +1,5 @@
 import type { UngatedWatch } from '../../src/adapters/guard.ts';
+import type Bottleneck from 'bottleneck';
 import { typesModule } from '../../src/cli/types-module.ts';
 import type { Dispatcher, PolicyInput } from '../../src/index.ts';
 
@@ -6,6 +7,7 @@ import type { Dispatcher, PolicyInput } from '../../src/index.ts';
 export interface Given {
   readonly dispatcher: Dispatcher;
   readonly watch: UngatedWatch;
+  readonly limiter: Bottleneck;
   readonly callDownstream: Dispatcher['callDownstream'];
   readonly acquire: Dispatcher['acquire'];
   readonly wrap: Dispatcher['wrap'];

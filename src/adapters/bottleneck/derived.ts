@@ -53,7 +53,7 @@ export const derivedEngine: EngineMaker = {
     const { counts, minTime, reservoir } = settings;
     const limiter = new Bottleneck({ minTime, ...optionsOf(reservoir, isSuccessor) });
     const known = JSON.stringify(settings);
-    return engineOf(limiter, {
+    return engineOf(() => limiter, {
       mostAsked: MOST_ASKED,
       leastGapMs: minTime,
       suits: (next) => JSON.stringify(derive(next)) === known,

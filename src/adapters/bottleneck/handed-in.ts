@@ -29,14 +29,15 @@ export function bottleneckEngine(limiter: LimiterLike | GroupLike): EngineMaker 
   return {
     kind: 'bottleneck',
     make: ({ account = NO_ACCOUNT }): Engine => {
-      const own = isLimiter(limiter) ? limiter : limiter.key(account);
-      const { minTime } = settingsOf(own) ?? {};
+      // A group forgets a limiter that was idle for some minutes, and what it has forgotten is not filled any more.
+      const own = (): LimiterLike => (isLimiter(limiter) ? limiter : limiter.key(account));
+      const { minTime } = settingsOf(own()) ?? {};
       return engineOf(own, {
         mostAsked: Number.POSITIVE_INFINITY,
         leastGapMs: typeof minTime === 'number' ? minTime : 0,
         suits: () => true,
         close: () => undefined,
-        weightOf: ({ permits, priority }) => weightOf(own, permits, priority === 'nested'),
+        weightOf: ({ permits, priority }) => weightOf(own(), permits, priority === 'nested'),
       });
     },
   };

@@ -56,11 +56,11 @@ export function askLimiter(limiter: LimiterLike, ask: TurnAsk, weight: number): 
   done.then(undefined, drop);
 }
 
-/** The engine that asks a limiter. */
+/** The engine that asks a limiter, whichever it is by then. */
 export function engineOf(
-  limiter: LimiterLike,
+  limiterNow: () => LimiterLike,
   options: Omit<Engine, 'ask'> & { readonly weightOf: (ask: TurnAsk) => number },
 ): Engine {
   const { weightOf, ...rest } = options;
-  return { ...rest, ask: (ask) => askLimiter(limiter, ask, weightOf(ask)) };
+  return { ...rest, ask: (ask) => askLimiter(limiterNow(), ask, weightOf(ask)) };
 }
