@@ -1,6 +1,4 @@
 import { styleText } from 'node:util';
-import type { Finding } from '../guard/finding.ts';
-import type { FileReport } from '../guard/scan.ts';
 import type { FileReport, Finding } from '../guard/report.ts';
 
 /** What was found, and in how much. */

@@ -1,5 +1,4 @@
 import type { Known } from './catalog.ts';
-import type { Finding } from './finding.ts';
 import type { Finding } from './report.ts';
 import { bare, child, isCall, isMember, keyName, list, literalText, type Syntax } from './syntax.ts';
 

@@ -1,20 +1,5 @@
 import { isCandidate } from './catalog.ts';
 import { type Exemption, exemptionsOf } from './exemptions.ts';
-import type { Finding, ScanOptions } from './finding.ts';
-import { parseText } from './parse.ts';
-import { Uses } from './uses.ts';
-
-/** What was found in one file. */
-export interface FileReport {
-  readonly findings: readonly Finding[];
-  /** Findings that a comment exempts, with its reason. */
-  readonly exempted: readonly (Finding & { readonly reason: string })[];
-  /** Lines of exemptions that exempt nothing. */
-  readonly unused: readonly number[];
-  /** Why it could not be read, or where the parser stumbled; what was read is in `findings`. */
-  readonly problem: string | undefined;
-}
-
 import { parseText, problemOf } from './parse.ts';
 import type { FileReport, Finding, ScanOptions } from './report.ts';
 import { Uses } from './uses.ts';

@@ -1,5 +1,4 @@
 import { type Known, knownOf } from './catalog.ts';
-import type { Finding, ScanOptions } from './finding.ts';
 import { Gates } from './gates.ts';
 import { Options } from './options.ts';
 import { type Origin, Origins } from './origin.ts';

@@ -1,5 +1,5 @@
-import type { UngatedWatch } from '../../src/adapters/guard.ts';
 import type Bottleneck from 'bottleneck';
+import type { UngatedWatch } from '../../src/adapters/guard.ts';
 import { typesModule } from '../../src/cli/types-module.ts';
 import type { Dispatcher, PolicyInput } from '../../src/index.ts';
 

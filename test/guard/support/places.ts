@@ -1,4 +1,3 @@
-import type { ScanOptions } from '../../../src/guard/finding.ts';
 import type { ScanOptions } from '../../../src/guard/report.ts';
 import { scanText } from '../../../src/guard/scan.ts';
 
