@@ -1,13 +1,17 @@
 import { parseArgs } from 'node:util';
+import { readHostPattern } from '../base/hosts.ts';
 import { nearest } from '../base/nearest.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { READY_MADE } from '../feedback/classifiers.ts';
 import { describeAlerts } from '../policy/alerts-describe.ts';
 import { describePolicy } from '../policy/describe.ts';
+import type { QuotaInput } from '../policy/input.ts';
 import { type ReadPolicy, readPolicy } from '../policy/load.ts';
 import { modeOrigins } from '../policy/mode-origins.ts';
 import { type OriginatedValue, originsOf, type ValueOrigin } from '../policy/origins.ts';
 import { pathText } from '../policy/paths.ts';
+import { profileOf } from '../policy/profile.ts';
+import { readQuota } from '../policy/quota.ts';
 import type { Io } from './io.ts';
 import { overlayOf } from './overlay-file.ts';
 
@@ -58,12 +62,46 @@ function lines(policy: ReadPolicy, paths: readonly string[], env: Io['env'], wit
   );
   const top = values.get('');
   if (top !== undefined) said.push('for all of them', ...table(top));
-  for (const one of plan.downstreams.values()) said.push(...passedClassifier(one));
+  for (const one of plan.downstreams.values()) said.push(...passedClassifier(one), ...leftOut(one));
+  said.push(...claimedTwice(plan));
   for (const { sentence, warnings } of describeAlerts(plan, env)) {
     said.push(sentence, ...warnings.map((warning) => `  warning: ${warning}`));
   }
   const count = plan.downstreams.size === 1 ? '1 downstream' : `${plan.downstreams.size} downstreams`;
   return [...said, `${paths.join(' + ')}: ${count}, no problems (policy ${plan.hash})`];
+}
+
+/** Quotas of the profile that the downstream's own quota has put away: it takes the place of all of them. */
+function leftOut({ name, profile, quotas }: DownstreamPlan): string[] {
+  const stated = profile === undefined ? undefined : profileOf(profile)?.quota;
+  const all =
+    stated === undefined ? [] : Array.isArray(stated) ? (stated as readonly QuotaInput[]) : [stated as QuotaInput];
+  const missing = all
+    .map(readQuota)
+    .filter((one) => one !== undefined && !quotas.some(({ unit }) => unit === one.unit));
+  if (missing.length === 0 || profile === undefined) return [];
+  const texts = missing.map((one) => one?.text).join(' and ');
+  return [
+    `  warning: ${name}: profile ${profile} also has ${texts}, which your own quota has put away; name them in it if they hold`,
+  ];
+}
+
+/** Two downstreams with one host: HTTP adapters cannot tell whose a request is, and refuse it. */
+function claimedTwice({ downstreams }: ReadPolicy['plan']): string[] {
+  const claims = new Map<string, Set<string>>();
+  for (const { name, hosts = [] } of downstreams.values()) {
+    for (const host of hosts) {
+      const { isSuffix = false, name: text = host, port = '' } = readHostPattern(host) ?? {};
+      const key = `${isSuffix ? '*.' : ''}${text}${port === '' ? '' : `:${port}`}`;
+      claims.set(key, (claims.get(key) ?? new Set()).add(name));
+    }
+  }
+  return [...claims]
+    .filter(([, names]) => names.size > 1)
+    .map(
+      ([host, names]) =>
+        `  warning: host ${host} is claimed by ${[...names].join(' and ')}: HTTP adapters refuse its requests; leave it to one of them (hosts: [] in the other)`,
+    );
 }
 
 /** What a policy asks for that only the program can give. */

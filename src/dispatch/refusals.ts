@@ -72,12 +72,14 @@ function later(retryAfterMs: number | undefined): string {
 export function deadlineMissed(phase: DeadlinePhase): Refusal {
   return refusal('DEADLINE_EXCEEDED', (facts) => {
     const retryAfterMs = phase === 'entry' ? undefined : comeBackIn(facts);
-    const { downstream, expectedMs, affordMs = 0 } = facts;
+    const { downstream, expectedMs, affordMs = 0, waitedMs } = facts;
     const past = affordMs < 0 ? `passed ${formatDuration(-affordMs)} ago` : 'has passed';
     const message =
-      phase === 'entry' || expectedMs === undefined
-        ? `${downstream}: refused, the deadline ${past}. Give a deadline in the future.`
-        : `${downstream}: refused, the call would have to wait ${formatDuration(expectedMs)}${because(facts)} and its deadline allows ${formatDuration(Math.max(0, affordMs))}.${later(retryAfterMs)}`;
+      phase === 'waiting' && expectedMs === undefined
+        ? `${downstream}: refused after waiting ${formatDuration(waitedMs)}: its deadline passed before it could start${because(facts)}.`
+        : phase === 'entry' || expectedMs === undefined
+          ? `${downstream}: refused, the deadline ${past}. Give a deadline in the future.`
+          : `${downstream}: refused, the call would have to wait ${formatDuration(expectedMs)}${because(facts)} and its deadline allows ${formatDuration(Math.max(0, affordMs))}.${later(retryAfterMs)}`;
     return new DeadlineExceeded(message, { ...factsOf(facts, retryAfterMs), phase });
   });
 }

@@ -2,10 +2,11 @@ import type { DownstreamPlan } from '../base/plan.ts';
 import { WINDOW_WORDS } from '../base/quota-text.ts';
 import { REQUESTS } from '../base/words.ts';
 import { noteOf } from './fields.ts';
+import type { DownstreamPolicyInput } from './input.ts';
 import type { ReadPolicy } from './load.ts';
 import { type Origin, originAt } from './overlay.ts';
 import { isObject, type Path, pathText, valueAt } from './paths.ts';
-import { profileOf } from './profile.ts';
+import { groundOf } from './profile.ts';
 import { downstreamSchema, policySchema } from './schema.ts';
 import { bare, keysOf, schemaAt } from './shape.ts';
 
@@ -58,7 +59,7 @@ function partsOf(option: string, plan: DownstreamPlan): string[] {
 function rowsOf(read: ReadPolicy, plan: DownstreamPlan, own: Path, inside: Path): OriginatedValue[] {
   const text = pathText(inside);
   for (const base of layersOf(read, plan, own)) {
-    const found = base === PROFILE ? profileRows(plan.profile, inside, text) : writtenRows(read, base, inside, text);
+    const found = base === PROFILE ? profileRows(read, own, inside, text) : writtenRows(read, base, inside, text);
     if (found !== undefined) return found;
   }
   return [{ path: text, value: standard(plan, inside), origin: DEFAULT }];
@@ -83,9 +84,15 @@ function writtenRows(read: ReadPolicy, base: Path, inside: Path, text: string): 
   return part === REQUESTS && typeof whole === 'number' ? leaves(read, [...base, option!], text) : undefined;
 }
 
-function profileRows(profile: string | undefined, inside: Path, text: string): OriginatedValue[] | undefined {
-  const value = profile === undefined ? undefined : valueAt(profileOf(profile), inside);
-  if (profile === undefined || value === undefined) return undefined;
+/** Of the profile only what the options that beat it have left. */
+function profileRows(read: ReadPolicy, own: Path, inside: Path, text: string): OriginatedValue[] | undefined {
+  const [options, defaults] = [own, ['defaults']].map(
+    (path) => (valueAt(read.policy, path) ?? {}) as DownstreamPolicyInput,
+  );
+  const ground = groundOf(options!, defaults!).profile;
+  const value = valueAt(ground?.options, inside);
+  if (ground === undefined || value === undefined) return undefined;
+  const profile = ground.name;
   return partsIn(value, text).map(({ path, value: one }) => ({
     path,
     value: one,

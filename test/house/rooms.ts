@@ -48,7 +48,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ...Object.fromEntries(ROOT_FILES.map((name) => [name, MEET])),
   index: MEET,
   testing: MEET,
-  cli: { rooms: [...MEET.rooms, 'index'], packages: ['log-update', 'string-width'] },
+  cli: { rooms: [...MEET.rooms, 'index'], packages: ['log-update', 'string-width', 'yaml'] },
 };
 
 /** Where the graph of imports begins. */
