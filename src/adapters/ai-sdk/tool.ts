@@ -1,5 +1,5 @@
 import type { Call } from '../../dispatch/context.ts';
-import { leasedGenerator, isAsyncIterable } from '../support/hold.ts';
+import { isAsyncIterable, leasedGenerator } from '../support/hold.ts';
 import { isRefusal, type Refusal } from '../support/refusal.ts';
 import { readRuntimeContext } from '../support/runtime-context.ts';
 import {
