@@ -1,6 +1,7 @@
+import { admissionWithin, causesOf } from './base/causes.ts';
 import { systemClock } from './base/clock.ts';
 import { formatDuration } from './base/duration.ts';
-import { type AdmissionError, type ErrorCode, isAdmissionError } from './base/errors.ts';
+import type { AdmissionError, ErrorCode } from './base/errors.ts';
 import type { Verdict } from './base/verdict.ts';
 import { property } from './feedback/fields.ts';
 import { createJudge } from './feedback/judge.ts';
@@ -32,9 +33,10 @@ const judge = createJudge({
 
 /**
  * Explains whatever a call can reject with: Penstock's own refusals (of any copy of the package),
- * the downstream's own 429, an abort, a timeout, anything else. The very error that a call was rejected
- * with is explained as its lane has read it, by its `throttleStatuses` and its classifier; a copy of it,
- * or one that came from elsewhere, by its shape alone. `retryAfterMs` counts from the rejection. Never throws.
+ * the downstream's own 429, an abort, a timeout, anything else; also where `fetch` or a client has
+ * wrapped it in an error of its own (`cause`). The very error that a call was rejected with is explained as its lane
+ * has read it, by its `throttleStatuses` and its classifier; a copy of it, or one that came from elsewhere, by its
+ * shape alone. `retryAfterMs` counts from the rejection. Never throws.
  *
  * @example
  * try { return await callDownstream('carrier', fn) } catch (error) {
@@ -42,7 +44,8 @@ const judge = createJudge({
  * }
  */
 export function explain(error: unknown): Explanation {
-  if (isOurs(error)) return refusal(error);
+  const ours = admissionWithin(error);
+  if (ours !== undefined) return refusal(ours);
   const verdict = recall(error) ?? judge(error, true);
   if (verdict.outcome === 'throttled') return throttled(verdict);
   if (verdict.outcome === 'exhausted') return exhausted(verdict);
@@ -59,14 +62,6 @@ export function explain(error: unknown): Explanation {
   const kind = status === undefined ? 'The call failed' : `The call failed with status ${status}`;
   const message = `${kind}${quoted(error)}. Penstock did not refuse it: the cause is in the call or its downstream.`;
   return { code: 'FAILED', retryable: false, started: true, message };
-}
-
-function isOurs(error: unknown): error is AdmissionError {
-  try {
-    return isAdmissionError(error);
-  } catch {
-    return false;
-  }
 }
 
 function refusal(error: AdmissionError): Explanation {
@@ -122,9 +117,14 @@ function comeBack(verdict: Verdict): string {
     : `Try again in ${formatDuration(ms)} at the earliest.`;
 }
 
+/** Of the system, and of undici below `fetch`. */
+const TIMEOUTS = /^(?:ETIMEDOUT|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT)$/;
+
 function isTimeout(error: unknown): boolean {
-  const name = property(error, 'name');
-  return name === 'TimeoutError' || property(error, 'code') === 'ETIMEDOUT';
+  return causesOf(error).some((each) => {
+    const code = property(each, 'code');
+    return property(each, 'name') === 'TimeoutError' || (typeof code === 'string' && TIMEOUTS.test(code));
+  });
 }
 
 /** The error's own words, in brackets and on one line; nothing where it has none. */

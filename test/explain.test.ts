@@ -142,3 +142,31 @@ test.each([
   expect(told).toMatchObject({ code: 'RATE_LIMITED', retryable, started: true });
   expect(told.message).toContain(words);
 });
+
+describe('what somebody has wrapped is told as what it is', () => {
+  const paused = new DownstreamPaused('carrier is paused', { downstream: 'carrier', retryAfterMs: 60_000 });
+
+  test.each([
+    ['by fetch', new TypeError('fetch failed', { cause: paused })],
+    ['by an SDK', new Error('Connection error.', { cause: new TypeError('fetch failed', { cause: paused }) })],
+    ['by one who has tried again', Object.assign(new Error('Failed after 3'), { lastError: paused })],
+  ])('a refusal, %s', (_, error) => {
+    expect(explain(error)).toEqual(explain(paused));
+  });
+
+  test('a timeout of undici', () => {
+    const cause = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+    expect(explain(new TypeError('fetch failed', { cause })).code).toBe('TIMEOUT');
+  });
+
+  test('a circle, and what cannot be read, are failures', () => {
+    const circle = new Error('round');
+    circle.cause = new Error('and round', { cause: circle });
+    const locked = {
+      get cause() {
+        throw new Error('no');
+      },
+    };
+    expect([circle, locked].map((error) => explain(error).code)).toEqual(['FAILED', 'FAILED']);
+  });
+});

@@ -7,9 +7,10 @@ import { readContext } from './fetch/headers.ts';
 import { type HttpOptions, type HttpSettings, readHttpOptions } from './fetch/options.ts';
 import { type Asked, type GatedInit, readAsked } from './fetch/request.ts';
 import { checkUserAgent, createRouter, type Route, type Router, soundContext } from './fetch/router.ts';
+import { givenContext } from './support/given-context.ts';
 import { insideOf } from './support/inside.ts';
 import { holdToEnd } from './support/stream.ts';
-import { underGate } from './support/under-gate.ts';
+import { follow, type Passed, permitFor, underGate } from './support/under-gate.ts';
 
 export type { HttpOptions, LeaseUntil, UnknownHosts } from './fetch/options.ts';
 export type { GatedInit } from './fetch/request.ts';
@@ -28,6 +29,8 @@ export interface FetchOptions extends HttpOptions {
 }
 
 const WHERE = 'createFetch';
+
+type Start = (call: Call) => Promise<Response>;
 
 /**
  * A `fetch` whose requests pass the gate: each to the downstream whose `hosts` match, each attempt with a permit of
@@ -76,12 +79,24 @@ function send(parts: Parts, input: string | URL | Request, init: GatedInit | und
   checkUserAgent(gate, inside, route, asked.hasUserAgent, WHERE);
   const { downstream } = route;
   const ctx = contextOf(parts, route, url, asked, init);
-  const start = async (call: Call): Promise<Response> => {
+  const report = (answer: unknown): void => gate.with({ account: ctx.account }).report(downstream, answer);
+  const start: Start = async (call) => {
     const sent = asked.initWith(signalOf(call, asked.signal));
-    return underGate(inside, downstream, call, async () => base(input, sent));
+    return underGate({ inside, lane: route, call, report }, async () => base(input, sent));
   };
+  const permit = permitFor(inside, route);
+  if (permit !== undefined) return under(permit, start, asked.signal);
   if (!settings.untilBody) return gate.callDownstream(downstream, start, ctx);
   return holdToEnd(gate, downstream, start, ctx, { unreadAfterMs: settings.unreadAfterMs });
+}
+
+/** A gated fetch further up has the permit for this one, or had it for the one before. */
+async function under(permit: Passed, start: Start, signal: AbortSignal | undefined): Promise<Response> {
+  if (permit.isSpent) return follow(permit, signal, () => start(permit.call));
+  permit.isSpent = true;
+  const answer = await start(permit.call);
+  permit.answer = answer;
+  return answer;
 }
 
 function contextOf(parts: Parts, route: Route, url: URL, asked: Asked, init: GatedInit | undefined): CallContext {
@@ -92,7 +107,11 @@ function contextOf(parts: Parts, route: Route, url: URL, asked: Asked, init: Gat
     if (own !== undefined && (typeof own !== 'object' || own === null)) {
       throw new InvalidCall(`${downstream}: init.penstock: expected an object, found ${show(own)}`, { downstream });
     }
-    return [context?.(url, init), readContext(asked.ours, downstream, inside.clock.wallNow()), own];
+    return [
+      givenContext(context?.(url, init), { downstream }),
+      readContext(asked.ours, downstream, inside.clock.wallNow()),
+      own,
+    ];
   });
 }
 

@@ -1,13 +1,14 @@
 import { InvalidCall } from '../base/errors.ts';
 import { END, HEAR, HEARD, type HearingCall, type Inside } from '../base/inside.ts';
 import type { Dispatcher } from '../contract.ts';
-import type { Call, CallContext } from '../dispatch/context.ts';
+import type { CallContext } from '../dispatch/context.ts';
 import { readContext } from './fetch/headers.ts';
 import { type HttpOptions, type HttpSettings, readHttpOptions } from './fetch/options.ts';
 import { checkUserAgent, createRouter, type Route, type Router, soundContext } from './fetch/router.ts';
+import { givenContext } from './support/given-context.ts';
 import { insideOf } from './support/inside.ts';
 import { endOf } from './support/stream.ts';
-import { type Passed, permitFor } from './support/under-gate.ts';
+import { follow, type Passed, permitFor } from './support/under-gate.ts';
 import { between, type Handler, type Taps } from './undici/handler.ts';
 import { readHeaders, type SentHeaders } from './undici/headers.ts';
 
@@ -93,8 +94,9 @@ function send(parts: Parts, dispatch: Dispatch, request: RequestOptions, handler
       return;
     }
     checkUserAgent(lanes, inside, route, headers.isNamed, WHERE);
-    const start = (call: Call): Promise<unknown> => attempt.run(call, route, () => dispatch(sent, attempt.handler));
-    const permit = permitFor(inside, route.downstream);
+    const start = (call: HearingCall): Promise<unknown> =>
+      attempt.run(call, route, () => dispatch(sent, attempt.handler));
+    const permit = permitFor(inside, route);
     if (permit?.isSpent === false) {
       attempt.passOn(permit, () => dispatch(sent, attempt.handler));
       return;
@@ -103,20 +105,17 @@ function send(parts: Parts, dispatch: Dispatch, request: RequestOptions, handler
     const ctx = contextOf(parts, route, url, request, headers, abort.signal);
     // Under a permit that is spent it takes the place of the call that it belongs to: that waits for it.
     const running =
-      permit === undefined ? lanes.callDownstream(route.downstream, start, ctx) : next(parts, permit, start);
+      permit === undefined
+        ? lanes.callDownstream(route.downstream, (call) => start(call as HearingCall), ctx)
+        : follow(permit, abort.signal, () => start(FOLLOWER));
     running.catch(attempt.fail);
   } catch (error) {
     attempt.fail(error);
   }
 }
 
-/** A request that follows another under its permit. What that was answered reaches nobody else. */
-function next({ lanes }: Parts, permit: Passed, start: (call: Call) => Promise<unknown>): Promise<unknown> {
-  const { call, downstream, answer } = permit;
-  permit.answer = undefined;
-  if (answer !== undefined) lanes.report(downstream, answer);
-  return call.run(() => start(call));
-}
+/** Until when its call counts as running is for whoever has made that to say. */
+const FOLLOWER: HearingCall = { [HEAR]: () => false };
 
 function contextOf(
   { lanes, inside, context }: Parts,
@@ -127,7 +126,7 @@ function contextOf(
   signal: AbortSignal,
 ): CallContext {
   return soundContext(lanes, route, signal, () => [
-    context?.(url, request),
+    givenContext(context?.(url, request), route),
     readContext(ours, route.downstream, inside.clock.wallNow()),
   ]);
 }
@@ -176,10 +175,10 @@ class Attempt {
   }
 
   /** Sends it; resolves with its answer, or at the end of its body. */
-  run(call: Call, { downstream }: Route, dispatch: () => void): Promise<unknown> {
+  run(call: HearingCall, { downstream }: Route, dispatch: () => void): Promise<unknown> {
     const { lanes, settings } = this.#parts;
     // At once: whoever is told of an answer may ask again before any promise of ours has settled.
-    const over = (outcome: unknown): void => (call as HearingCall)[END]?.(outcome);
+    const over = (outcome: unknown): void => call[END]?.(outcome);
     return new Promise((resolve, reject) => {
       const ended = new Promise<void>((end, fail) => {
         this.#ended = () => {
@@ -194,7 +193,7 @@ class Attempt {
       });
       ended.catch(() => undefined);
       this.#answered = (answer, isWhole) => {
-        const isHeld = settings.untilBody && !isWhole && (call as HearingCall)[HEAR]?.(answer) !== false;
+        const isHeld = settings.untilBody && !isWhole && call[HEAR]?.(answer) !== false;
         const isRead = (): boolean => this.#look();
         if (!isHeld) over(answer);
         resolve(isHeld ? endOf(lanes, downstream, { ended, isRead }, settings.unreadAfterMs) : answer);

@@ -61,10 +61,15 @@ export const HEARD: unique symbol = Symbol.for('penstock.heard') as never;
 /** Where the lane can be told how a running call has ended before what `fn` returned settles; works across two copies of this package. */
 export const END: unique symbol = Symbol.for('penstock.end') as never;
 
+/** Where a running call can be told that what it will end with is what a call nested in it has ended with; works across two copies of this package. */
+export const KNOWN: unique symbol = Symbol.for('penstock.known') as never;
+
 /** A call as adapters see it that hand on streams. */
 export interface HearingCall {
   /** The lane hears what a success says of quotas. False: the answer is none, nothing was heard of it, and `fn` is to return it. */
   readonly [HEAR]?: (answer: unknown) => boolean;
   /** The lane learns the outcome now and gives the place back: before whoever waits for the answer can ask again. */
   readonly [END]?: (outcome: unknown) => void;
+  /** The lane has learned of this answer already: it is an outcome of this call, and no news. */
+  readonly [KNOWN]?: (answer: unknown) => void;
 }

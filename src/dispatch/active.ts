@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { END, HEAR, type HearingCall } from '../base/inside.ts';
+import { END, HEAR, type HearingCall, KNOWN } from '../base/inside.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import type { Cost } from '../base/words.ts';
 import type { Costs } from '../model/bucket.ts';
@@ -15,6 +15,7 @@ export interface CallHost {
   readonly correct: (call: ActiveCall, actual: Cost) => void;
   readonly release: (call: ActiveCall, outcome: unknown, hasOutcome: boolean) => void;
   readonly hear: (call: ActiveCall, answer: unknown) => boolean;
+  readonly known: (call: ActiveCall, answer: unknown) => void;
 }
 
 /**
@@ -114,6 +115,10 @@ export class ActiveCall implements Call, HearingCall {
 
   [END](outcome: unknown): void {
     this.host.release(this, outcome, true);
+  }
+
+  [KNOWN](answer: unknown): void {
+    this.host.known(this, answer);
   }
 
   /** Why it was ended before it settled. */

@@ -214,6 +214,10 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     return this.#lane.nest(outer, noted) as Promise<Awaited<T>>;
   }
 
+  known(call: ActiveCall, answer: unknown): void {
+    this.#passOn(answer, call);
+  }
+
   #passOn(value: unknown, outer: ActiveCall): unknown {
     if (typeof value === 'object' && value !== null) this.#passedOn.set(value, outer);
     return value;

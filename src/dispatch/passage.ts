@@ -153,6 +153,7 @@ class Haunted implements CallHost {
   readonly nested: CallHost['nested'];
   readonly release: CallHost['release'];
   readonly hear: CallHost['hear'];
+  readonly known: CallHost['known'];
   readonly #flight: Flight;
   readonly #lane: PassageHost;
 
@@ -161,6 +162,7 @@ class Haunted implements CallHost {
     this.ghost = ghost;
     this.nested = (outer, fn) => flight.nested(outer, fn);
     this.hear = (call, answer) => flight.hear(call, answer);
+    this.known = (call, answer) => flight.known(call, answer);
     this.release = (call, outcome, hasOutcome) => flight.release(call, outcome, hasOutcome);
     this.#flight = flight;
     this.#lane = lane;

@@ -1,5 +1,5 @@
 import type { Call } from '../../dispatch/context.ts';
-import { holdToEnd, isAsyncIterable } from '../support/hold.ts';
+import { isAsyncIterable, leasedGenerator } from '../support/hold.ts';
 import { isRefusal, type Refusal } from '../support/refusal.ts';
 import { readRuntimeContext } from '../support/runtime-context.ts';
 import {
@@ -74,7 +74,7 @@ function answering(gate: AiToolGate, tool: Executable): Execute {
 
 /** The SDK looks at what `execute` returns, not at what a promise of it resolves to: a stream has to be one at once. */
 function streaming(gate: AiToolGate, tool: Executable): Execute {
-  const hold = gate.options.leaseUntil === 'first' ? holdToFirst : holdToEnd;
+  const hold = gate.options.leaseUntil === 'first' ? holdToFirst : leasedGenerator;
   return async function* gated(input, options) {
     const asked = callOf(input, options);
     const signals = [asked.signal];

@@ -42,6 +42,8 @@ const CHOICES = {
   leaseUntil: ['headers', 'body', 'end'],
 } as const;
 
+const HEADER_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 const FIELDS = ['unknownHosts', 'hostLanes', 'leaseUntil', 'unreadAfter', 'userAgent'];
 
 /**
@@ -75,6 +77,9 @@ export function readHttpOptions(
   }
   for (const [field, value] of Object.entries({ hostLanes, userAgent })) {
     if (value !== undefined && (typeof value !== 'string' || value.trim() === '')) fail(field, value, 'a text');
+  }
+  if (userAgent !== undefined && !HEADER_TEXT.test(userAgent)) {
+    fail('userAgent', userAgent, 'a text that a header can hold: one line, without characters beyond Latin-1');
   }
   const unreadAfterMs = unreadAfter === undefined ? UNREAD_AFTER_MS : parseDuration(unreadAfter);
   if (unreadAfterMs === undefined || unreadAfterMs === 0) {

@@ -8,15 +8,18 @@ export type Source<T> = AsyncIterable<T> | PromiseLike<AsyncIterable<T>>;
  * Yields what a source yields while its lease is held: the call begins with the first `next()`, ends with the
  * source, and learns from what the source throws. One value is taken at a time, when it is asked for. A deadline or
  * an abort rejects at once, whatever the source does; a reader that stops early ends the source, then the lease.
+ *
+ * Unlike `holdToEnd`, which hands on the very stream that a call has made, this is there before its call is, and every
+ * step of the source runs inside the call.
  */
-export async function* holdToEnd<T>(pass: Pass, source: (call: Call) => Source<T>): AsyncGenerator<T, unknown> {
+export async function* leasedGenerator<T>(pass: Pass, source: (call: Call) => Source<T>): AsyncGenerator<T, unknown> {
   const hand = new Handover<T>();
   const ended = pass(async (call) => pump(await source(call), hand));
   listen(ended, hand);
   return yield* read(hand, ended);
 }
 
-/** The answer of `run`; or, where that is a generator, one that keeps the lease to its end as `holdToEnd` does. */
+/** The answer of `run`; or, where that is a generator, one that keeps the lease to its end as `leasedGenerator` does. */
 export function answerOrGenerator(pass: Pass, run: (call: Call) => unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const hand = new Handover<unknown>();

@@ -1,4 +1,4 @@
-import { type AdmissionError, isAdmissionError } from '../../base/errors.ts';
+import { admissionWithin } from '../../base/causes.ts';
 import { explain } from '../../explain.ts';
 
 /** What a tool returns to the model in place of an answer: a value that survives every runtime. */
@@ -40,21 +40,4 @@ export function isRefusal(value: unknown): value is Refusal {
   const { code, downstream, retryable, message } = error as Record<string, unknown>;
   const texts = [code, downstream, message];
   return typeof retryable === 'boolean' && texts.every((text) => typeof text === 'string');
-}
-
-/** Causes may be a circle, and an SDK wraps an error once or twice. */
-const DEEPEST_CAUSE = 5;
-
-function admissionWithin(error: unknown): AdmissionError | undefined {
-  let cause = error;
-  for (let depth = 0; depth < DEEPEST_CAUSE; depth += 1) {
-    try {
-      if (isAdmissionError(cause)) return cause;
-      if (typeof cause !== 'object' || cause === null) return undefined;
-      cause = (cause as { readonly cause?: unknown }).cause;
-    } catch {
-      return undefined;
-    }
-  }
-  return undefined;
 }

@@ -3,6 +3,7 @@ import { nearest } from '../../base/nearest.ts';
 import { show } from '../../base/text.ts';
 import type { Dispatcher } from '../../contract.ts';
 import type { Call, CallContext } from '../../dispatch/context.ts';
+import { givenContext } from './given-context.ts';
 import { type OnRefused, type Refusal, refusalOf } from './refusal.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 import type { Mapped } from './tool-map.ts';
@@ -89,14 +90,7 @@ function givenFor(
   tool: string | undefined,
   { input, context: own, runtime }: ToolCall,
 ): CallContext | undefined {
-  const given: unknown = context?.({ tool, input, context: own, runtime });
-  if (given === undefined || given === null) return undefined;
-  if (typeof given === 'object' && !('then' in given)) return given as CallContext;
-  const found = typeof given === 'object' ? 'a promise' : show(given);
-  throw new InvalidCall(`context: expected a function that returns a context, found one that returns ${found}`, {
-    downstream: '',
-    tool,
-  });
+  return givenContext(context?.({ tool, input, context: own, runtime }), { tool });
 }
 
 function stated(context: object): object {

@@ -195,6 +195,16 @@ describe('what is known of a call', () => {
     expect((await refusal(gated(server.url, past))).phase).toBe('entry');
   });
 
+  test.each([
+    ['a promise', async () => ({ tool: 'track' })],
+    ['"track"', () => 'track'],
+  ])('an option context that returns %s', async (found, context) => {
+    const { gated, events } = rig({ context: context as never });
+    const error = await refusal(gated(server.url));
+    const message = `carrier: context: expected a function that returns a context, found one that returns ${found}`;
+    expect([error.code, error.message, events]).toEqual(['INVALID_CALL', message, []]);
+  });
+
   test('a dispatcher with a context of its own', async () => {
     const { dispatcher, told } = rig();
     await createFetch(dispatcher.with({ tool: 'track', runId: 'job7' }))(server.url, { penstock: { tool: 'other' } });

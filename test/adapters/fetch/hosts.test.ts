@@ -110,6 +110,7 @@ describe('where a request goes', () => {
     [{ unreadAfter: 'soon' }, 'createFetch: unreadAfter: expected more than 0'],
     [{ lookup: {} }, 'createFetch: lookup: expected a function, found an object'],
     [{ userAgent: '' }, 'createFetch: userAgent: expected a text'],
+    [{ userAgent: 'a\nb' }, 'createFetch: userAgent: expected a text that a header can hold'],
   ])('a bad option: %j', (options, message) => {
     expect(() => rig(carrier, options as never)).toThrow(message);
   });
