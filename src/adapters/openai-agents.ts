@@ -2,6 +2,8 @@ import { InvalidCall } from '../base/errors.ts';
 import { show } from '../base/text.ts';
 import type { Dispatcher } from '../contract.ts';
 import type { Call } from '../dispatch/context.ts';
+import { mergeContexts } from '../dispatch/scope.ts';
+import { insideOf } from './support/inside.ts';
 import { readRuntimeContext } from './support/runtime-context.ts';
 import {
   checkGateOptions,
@@ -73,8 +75,13 @@ export function gateToolFunction<Name extends string, Make extends (options: nev
   return gatedMake as unknown as Make;
 }
 
+/** How long the runtime lets a tool take, the wait included; it has checked that it is a time. */
+interface Timed {
+  readonly timeoutMs?: number | undefined;
+}
+
 /** What `tool()` takes, as far as a gate looks at it. */
-interface ToolSource {
+interface ToolSource extends Timed {
   readonly name?: string | undefined;
   readonly execute: Run;
   readonly outputSchema?: unknown;
@@ -122,7 +129,7 @@ export function gateTools<Name extends string, const Tools extends readonly obje
   return all as { -readonly [index in keyof Tools]: Tools[index] };
 }
 
-interface FunctionTool {
+interface FunctionTool extends Timed {
   readonly type: 'function';
   readonly name: string;
   readonly invoke: Invoke;
@@ -138,17 +145,29 @@ function isFunctionTool(tool: unknown): tool is FunctionTool {
 }
 
 function gated(gate: ToolGate, source: ToolSource): Run {
+  const untilOf = timeoutOf(gate, source);
   return (input, context, details) =>
-    passGate(gate, callOf(input, context, details), (pass) =>
+    passGate(gate, callOf(input, context, details, untilOf()), (pass) =>
       pass((call) => source.execute(input, context, within(details, call))),
     );
 }
 
 function finished(gate: ToolGate, tool: FunctionTool): Invoke {
+  const untilOf = timeoutOf(gate, tool);
   return (context, input, details) =>
-    passGate(gate, callOf(parsed(input), context, details), (pass) =>
+    passGate(gate, callOf(parsed(input), context, details, untilOf()), (pass) =>
       pass((call) => tool.invoke(context, input, within(details, call))),
     );
+}
+
+/** A wall clock counts whole milliseconds. So much later than the runtime, which has words of its own for a tool that runs too long. */
+const AFTER_TIMEOUT_MS = 2;
+
+/** When the runtime will give up a call that begins now: one that cannot start until then is refused at once. */
+function timeoutOf({ dispatcher }: ToolGate, { timeoutMs }: Timed): () => number | undefined {
+  if (timeoutMs === undefined) return () => undefined;
+  const { clock } = insideOf(dispatcher, 'timeoutMs');
+  return () => clock.wallNow() + timeoutMs + AFTER_TIMEOUT_MS;
 }
 
 /** The runtime keeps notes of its own under symbols of `details`; they are carried along. */
@@ -161,9 +180,16 @@ function copied<T extends object>(value: T, changes: object): T {
   return Object.create(Object.getPrototypeOf(value), { ...own, ...Object.getOwnPropertyDescriptors(changes) });
 }
 
-function callOf(input: unknown, runContext: unknown, details: Details | undefined): ToolCall {
+function callOf(
+  input: unknown,
+  runContext: unknown,
+  details: Details | undefined,
+  timeoutAt: number | undefined,
+): ToolCall {
   const { context } = (runContext ?? {}) as { readonly context?: unknown };
-  return { input, context, scope: readRuntimeContext(context), runtime: details, signal: details?.signal };
+  const said = readRuntimeContext(context);
+  const scope = timeoutAt === undefined ? said : { ...said, ...mergeContexts(said, { deadline: timeoutAt }) };
+  return { input, context, scope, runtime: details, signal: details?.signal };
 }
 
 /** The model's own text, where it is no JSON: the tool is to say so. */

@@ -172,3 +172,36 @@ describe('finished tools', () => {
     expect(lane()).toMatchObject({ queued: 0, totals: { aborted: 1 } });
   });
 });
+
+describe("a tool's timeoutMs", () => {
+  const makers = {
+    'a gated tool()': (dispatcher: ReturnType<typeof rig>['dispatcher'], options: Parameters<typeof tool>[0]) =>
+      gateToolFunction(dispatcher, tool, { downstreams: { '*': 'carrier' } })(options),
+    'a finished tool': (dispatcher: ReturnType<typeof rig>['dispatcher'], options: Parameters<typeof tool>[0]) =>
+      gateTools(dispatcher, [tool(options)], { downstreams: { '*': 'carrier' } })[0]!,
+  };
+
+  test.each(Object.entries(makers))('%s that cannot start within it is refused at once', async (_, make) => {
+    const { dispatcher, clock } = rig({ quota: '2/minute', utilization: 1, burst: 1 });
+    await dispatcher.callDownstream('carrier', () => undefined);
+    const status = make(dispatcher, { ...failing(TOO_MANY), timeoutMs: 20_000 });
+    const told = async (context: object) => {
+      const model = calling();
+      await run(new Agent({ name: 'clerk', model, tools: [status] }), 'go', { context });
+      return JSON.parse(answerTo(model, 'status'));
+    };
+    expect(await told({})).toMatchObject({ error: { code: 'DEADLINE_EXCEEDED', retry_after_ms: 9_998 } });
+    const sooner = { deadline: clock.wallNow() + 5_000 };
+    expect(await told(sooner)).toMatchObject({ error: { code: 'DEADLINE_EXCEEDED', retry_after_ms: 25_000 } });
+    expect(await told({ penstock: { deadline: 'soon' } })).toMatchObject({ error: { code: 'INVALID_CALL' } });
+  });
+
+  test.each(Object.entries(makers))('%s that runs too long is told of in the words of the runtime', async (_, make) => {
+    const { dispatcher } = rig();
+    const execute = () => new Promise<string>(() => undefined);
+    const status = make(dispatcher, { ...failing(TOO_MANY), execute, timeoutMs: 20 });
+    const model = calling();
+    await run(new Agent({ name: 'clerk', model, tools: [status] }), 'go');
+    expect(answerTo(model, 'status')).toBe("Tool 'status' timed out after 20ms.");
+  });
+});
