@@ -2,6 +2,7 @@ import { Agent, type RunContext, run, setTracingDisabled, tool, webSearchTool } 
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createFetch } from '../../../src/adapters/fetch.ts';
 import { gateToolFunction, gateTools } from '../../../src/adapters/openai-agents.ts';
 import { createDispatcher } from '../../../src/index.ts';
 import { ManualClock } from '../../../src/testing.ts';
@@ -157,6 +158,19 @@ describe('finished tools', () => {
       context: { deadline: clock.wallNow() - 1 },
     });
     expect(JSON.parse(answerTo(late, 'status'))).toMatchObject({ error: { code: 'DEADLINE_EXCEEDED' } });
+  });
+
+  test('those without a gate whose requests pass a gated fetch: the lane learns, at one permit', async () => {
+    const { dispatcher, lane } = rig({ maxConcurrent: 1, hosts: ['carrier.example'] });
+    const answer = new Response('slow down', { status: 429, headers: { 'retry-after': '7' } });
+    const fetch = createFetch(dispatcher, { base: async () => answer });
+    const execute = async () => {
+      const response = await fetch('https://carrier.example/T-1');
+      throw Object.assign(new Error(`carrier: ${response.status}`), { response });
+    };
+    const free = gateTools(dispatcher, [tool({ ...failing(TOO_MANY), execute })], { downstreams: { status: false } });
+    await run(new Agent({ name: 'clerk', model: calling(), tools: free }), 'go');
+    expect(lane()).toMatchObject({ totals: { started: 1, throttled: 1 }, holds: [{ cause: 'retry-after' }] });
   });
 
   test('an abort of the run ends it with the reason, and nothing waits on', async () => {
