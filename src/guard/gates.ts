@@ -155,9 +155,12 @@ export class Gates {
     const known = this.#known.get(used);
     if (known !== undefined) return known;
     // A function that calls itself is no reason against it.
+    const before = this.#known.size;
     this.#known.set(used, true);
     const areCovered = uses.length > 0 && uses.every((one) => this.covers(one));
     this.#known.set(used, areCovered);
+    // What was found gated meanwhile was found so because this one was taken to be.
+    if (!areCovered) for (const [one, was] of [...this.#known].slice(before + 1)) if (was) this.#known.delete(one);
     return areCovered;
   }
 

@@ -25,6 +25,8 @@ export class Origins {
   readonly #tree: Tree;
   readonly #stopsAt: StopsAt;
   readonly #known = new Map<Binding, readonly Origin[]>();
+  readonly #seen = new Map<Syntax, readonly Origin[]>();
+  #settling = 0;
 
   constructor(tree: Tree, stopsAt: StopsAt) {
     this.#tree = tree;
@@ -33,6 +35,15 @@ export class Origins {
 
   /** All that it may be; empty where nothing is known. */
   of(node: Syntax): readonly Origin[] {
+    const seen = this.#seen.get(node);
+    if (seen !== undefined) return seen;
+    const origins = this.#read(node);
+    // What is read while a name is settled may lack what that name is.
+    if (this.#settling === 0) this.#seen.set(node, origins);
+    return origins;
+  }
+
+  #read(node: Syntax): readonly Origin[] {
     const inner = bare(node);
     if (isMember(inner)) return this.#member(inner);
     if (isCall(inner)) return this.#call(inner);
@@ -70,8 +81,12 @@ export class Origins {
     if (known !== undefined) return known;
     // A name that is made of itself adds nothing to itself.
     this.#known.set(binding, []);
+    this.#settling += 1;
     const origins = this.#sources(binding).filter((origin) => !this.#stopsAt(binding, origin));
-    const settled = origins.map((origin) => ({ ...origin, isLoaded: false }));
+    this.#settling -= 1;
+    // Names that are given to each other in branches would double what is known at each step.
+    const different = new Map(origins.map((origin) => [`${origin.module} ${origin.path.join('.')}`, origin]));
+    const settled = [...different.values()].map((origin) => ({ ...origin, isLoaded: false }));
     this.#known.set(binding, settled);
     return settled;
   }
@@ -118,9 +133,10 @@ export class Origins {
     if (callee.type === 'Import') return this.#loaded(first);
     const origins = this.of(callee);
     if (origins.some(isLoader)) return this.#loaded(first);
-    const loaded = isMember(callee) && keyName(callee, 'property') === 'then' ? this.#field(callee, 'object') : [];
-    const body = first?.type === 'ArrowFunctionExpression' ? child(first, 'body') : undefined;
-    if (loaded.some(({ isLoaded }) => isLoaded) && body !== undefined) {
+    // `import('x').then((m) => m.y)` is what the function makes of it.
+    const isThen = isMember(callee) && keyName(callee, 'property') === 'then';
+    const body = isThen && first?.type === 'ArrowFunctionExpression' ? child(first, 'body') : undefined;
+    if (body !== undefined && origins.some(({ isLoaded }) => isLoaded)) {
       return this.of(body).map((origin) => ({ ...origin, isLoaded: true }));
     }
     return below(origins, '()');

@@ -1,9 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import * as fetchEntry from '../../src/adapters/fetch.ts';
 import { createDispatcher, type Dispatcher, explain } from '../../src/index.ts';
 import { ManualClock, refusingDispatcher } from '../../src/testing.ts';
+import { TestServer } from '../adapters/support/server.ts';
 import { type Carrier, startCarrier } from './support/carrier.ts';
 import { runBlock } from './support/example.ts';
-import { blockAt } from './support/pages.ts';
+import { blockAt, ROOT, read } from './support/pages.ts';
 
 const block = (title: string) => blockAt('README.md', 'ts', title);
 
@@ -30,6 +35,51 @@ test('Ten lines that run', async () => {
   await clock.advance(5_000);
   const prints = blockAt('README.md', 'text', 'Ten lines that run');
   expect(printed.join('\n')).toBe(prints.code);
+});
+
+test('In the runtime you have: the real client, two attempts, two permits', async () => {
+  const server = await TestServer.start((_, response) => {
+    const isFirst = server.arrived.length === 1;
+    response.writeHead(isFirst ? 429 : 200, { 'content-type': 'application/json', 'retry-after-ms': '1' });
+    response.end(JSON.stringify({ object: 'list', data: [] }));
+  });
+  onTestFinished(() => server.close());
+  let dispatcher: Dispatcher<'model'> | undefined;
+  const packages = {
+    penstock: {
+      createDispatcher: ({ downstreams }: { downstreams: { model: object } }) => {
+        const policy = { downstreams: { model: { ...downstreams.model, hosts: [server.host] } } };
+        dispatcher = createDispatcher(policy, { alertSinks: [], env: {} });
+        return dispatcher;
+      },
+    },
+    'penstock/fetch': fetchEntry,
+    openai: {
+      default: class extends OpenAI {
+        constructor(options: ConstructorParameters<typeof OpenAI>[0]) {
+          super({ apiKey: 'key', baseURL: server.url, ...options });
+        }
+      },
+    },
+  };
+  const { exports } = await runBlock<{ openai: OpenAI }>(block('In the runtime you have'), { packages });
+  expect((await exports.openai.models.list()).data).toEqual([]);
+  expect(dispatcher?.snapshot().downstreams[0]?.totals).toMatchObject({ started: 2, throttled: 1 });
+  await dispatcher?.close();
+});
+
+test('the versions that it names are the versions that the tests run', () => {
+  const { devDependencies, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<
+    'devDependencies' | 'dependencies',
+    Record<string, string>
+  >;
+  const pages = ['README.md', 'docs/agents.md', 'docs/mcp.md'].map((page) => read(page).replaceAll('`', '')).join('\n');
+  const versions: Record<string, string> = { ...devDependencies, ...dependencies };
+  const named = [...pages.matchAll(/(@?[a-z][\w-]*(?:\/[\w-]+)?) (\d+\.\d+\.\d+)\b/g)].filter(
+    ([, name = '']) => name in versions,
+  );
+  expect(named.length).toBeGreaterThanOrEqual(10);
+  for (const [, name = '', version] of named) expect([name, version]).toEqual([name, versions[name]]);
 });
 
 test('In your tools: the policy that ships, a real server, a deadline', async () => {

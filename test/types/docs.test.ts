@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDispatcher } from '../../src/index.ts';
@@ -9,17 +9,30 @@ import { NEIGHBOURS } from './given.ts';
 /** In node_modules: packages are found from there, and nobody commits it. */
 const FOLDER = join(ROOT, 'node_modules', '.cache', `penstock-types-${process.pid}`);
 
+/** Every entry that the manifest exports with types, as its source. */
+function entries(): Record<string, string[]> {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    exports: Readonly<Record<string, string | { readonly types: string }>>;
+  };
+  const sources = Object.entries(exports).flatMap(([name, target]) =>
+    typeof target === 'string'
+      ? []
+      : [
+          [
+            name.replace('.', 'penstock'),
+            [join(ROOT, target.types.replace('./dist/', 'src/').replace('.d.ts', '.ts'))],
+          ],
+        ],
+  );
+  return Object.fromEntries(sources) as Record<string, string[]>;
+}
+
 /** Stricter than many a reader's: what compiles here compiles there. */
 const CONFIG = {
   extends: join(ROOT, 'tsconfig.json'),
   compilerOptions: {
     paths: {
-      penstock: [join(ROOT, 'src/index.ts')],
-      'penstock/guard': [join(ROOT, 'src/adapters/guard.ts')],
-      'penstock/bottleneck': [join(ROOT, 'src/adapters/bottleneck.ts')],
-      'penstock/status': [join(ROOT, 'src/status.ts')],
-      'penstock/telemetry': [join(ROOT, 'src/telemetry.ts')],
-      'penstock/testing': [join(ROOT, 'src/testing.ts')],
+      ...entries(),
     },
     allowImportingTsExtensions: true,
     rewriteRelativeImportExtensions: false,
@@ -36,7 +49,8 @@ const nameOf = (block: Block): string => `${block.page.replaceAll(/\W+/g, '-')}-
 /** A block as a module of its own, with what its page takes for granted declared. */
 function moduleOf(block: Block): string {
   const given = block.given.map(
-    (name) => `declare const ${name}: import('${ROOT}/test/types/given.ts').Given['${name}'];`,
+    (name) =>
+      `declare const ${name}: import('${ROOT}/test/types/given.ts').GivenIn<${JSON.stringify(`${block.page} ${block.title}`)}>['${name}'];`,
   );
   return `${given.join(' ')} export {};\n${block.code}\n`;
 }
