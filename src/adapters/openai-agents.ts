@@ -101,7 +101,8 @@ const DOWNSTREAMS = { downstreams: ['a map from tool to downstream', () => true]
  * A finished tool keeps its errors to itself: the runtime's `errorFunction` turns them into a text before a gate sees
  * them. Deadlines, waiting, pauses and aborts are as with `gateToolFunction`; that the downstream itself has said 429
  * is seen only of tools that were made by `gateToolFunction` or have `errorFunction: null`; of others where the map
- * says `false` and their own requests pass a gated `fetch`.
+ * says `false` and their own requests pass a gated `fetch`. A `needsApproval` function is asked about the input as the
+ * model wrote it: the runtime knows the schema of a finished tool by its `invoke`, which is another one here.
  *
  * @throws {InvalidCall} with everything that is wrong with the map.
  * @example

@@ -173,6 +173,23 @@ describe('finished tools', () => {
     expect(lane()).toMatchObject({ totals: { started: 1, throttled: 1 }, holds: [{ cause: 'retry-after' }] });
   });
 
+  test.each([
+    ['tool()', true, { id: 'T-1' }],
+    ['a finished tool', false, { id: 'T-1', more: 1 }],
+  ])('what is asked for approval: %s', async (_, isMade, asked) => {
+    const { dispatcher } = rig();
+    const seen: unknown[] = [];
+    const needsApproval = async (_context: unknown, input: unknown) => seen.push(input) === 0;
+    const options = { ...failing(TOO_MANY), needsApproval };
+    const status = isMade
+      ? gateToolFunction(dispatcher, tool, { downstreams: { status: 'carrier' } })(options)
+      : gateTools(dispatcher, [tool(options)], { downstreams: { status: 'carrier' } })[0]!;
+    const call = functionCall('status', { id: 'T-1', more: 1 }, { callId: 'call-1' });
+    const model = new ScriptedModel([[call], [assistantMessage('done')]]);
+    await run(new Agent({ name: 'clerk', model, tools: [status] }), 'go');
+    expect(seen).toEqual([asked]);
+  });
+
   test('an abort of the run ends it with the reason, and nothing waits on', async () => {
     const { dispatcher, lane } = rig({ quota: '1/minute', maxWait: '10m' });
     await dispatcher.callDownstream('carrier', () => undefined);
