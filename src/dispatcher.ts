@@ -1,7 +1,7 @@
 import { checkFunction, readModeOptions } from './arguments.ts';
 import { DURATION_FORM, parseDuration } from './base/duration.ts';
 import { InvalidCall, isAdmissionError } from './base/errors.ts';
-import { INSIDE, type Inside } from './base/inside.ts';
+import { INSIDE, type Inside, OWN_RUN } from './base/inside.ts';
 import { show } from './base/text.ts';
 import { MODES } from './base/words.ts';
 import { closeAll } from './closing.ts';
@@ -180,6 +180,8 @@ class Face implements Dispatcher {
   };
 
   readonly [INSIDE] = (): Inside => this.#composition.inside;
+
+  readonly [OWN_RUN] = (): string | undefined => this.#scope.context?.runId;
 
   readonly [POLICY_DOOR] = (): PolicyDoor => openDoor(this.#composition);
 

@@ -2,6 +2,7 @@ export { gateClient } from './mcp/client.ts';
 export type { RefusedResult } from './mcp/result.ts';
 export { gateServer } from './mcp/server.ts';
 export { gateTool } from './mcp/tool.ts';
+export { type TransportFetch, transportFetch } from './mcp/transport-fetch.ts';
 export type {
   AnyDispatcher,
   ClientToolCall,

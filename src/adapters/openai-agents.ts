@@ -2,6 +2,8 @@ import { InvalidCall } from '../base/errors.ts';
 import { show } from '../base/text.ts';
 import type { Dispatcher } from '../contract.ts';
 import type { Call } from '../dispatch/context.ts';
+import { mergeContexts } from '../dispatch/scope.ts';
+import { insideOf } from './support/inside.ts';
 import { readRuntimeContext } from './support/runtime-context.ts';
 import {
   checkGateOptions,
@@ -73,8 +75,13 @@ export function gateToolFunction<Name extends string, Make extends (options: nev
   return gatedMake as unknown as Make;
 }
 
+/** How long the runtime lets a tool take, the wait included; it has checked that it is a time. */
+interface Timed {
+  readonly timeoutMs?: number | undefined;
+}
+
 /** What `tool()` takes, as far as a gate looks at it. */
-interface ToolSource {
+interface ToolSource extends Timed {
   readonly name?: string | undefined;
   readonly execute: Run;
   readonly outputSchema?: unknown;
@@ -93,8 +100,9 @@ const DOWNSTREAMS = { downstreams: ['a map from tool to downstream', () => true]
  *
  * A finished tool keeps its errors to itself: the runtime's `errorFunction` turns them into a text before a gate sees
  * them. Deadlines, waiting, pauses and aborts are as with `gateToolFunction`; that the downstream itself has said 429
- * is seen only of tools that were made by `gateToolFunction`, that have `errorFunction: null`, or whose own requests
- * pass a gated `fetch`.
+ * is seen only of tools that were made by `gateToolFunction` or have `errorFunction: null`; of others where the map
+ * says `false` and their own requests pass a gated `fetch`. A `needsApproval` function is asked about the input as the
+ * model wrote it: the runtime knows the schema of a finished tool by its `invoke`, which is another one here.
  *
  * @throws {InvalidCall} with everything that is wrong with the map.
  * @example
@@ -122,7 +130,7 @@ export function gateTools<Name extends string, const Tools extends readonly obje
   return all as { -readonly [index in keyof Tools]: Tools[index] };
 }
 
-interface FunctionTool {
+interface FunctionTool extends Timed {
   readonly type: 'function';
   readonly name: string;
   readonly invoke: Invoke;
@@ -138,17 +146,29 @@ function isFunctionTool(tool: unknown): tool is FunctionTool {
 }
 
 function gated(gate: ToolGate, source: ToolSource): Run {
+  const untilOf = timeoutOf(gate, source);
   return (input, context, details) =>
-    passGate(gate, callOf(input, context, details), (pass) =>
+    passGate(gate, callOf(input, context, details, untilOf()), (pass) =>
       pass((call) => source.execute(input, context, within(details, call))),
     );
 }
 
 function finished(gate: ToolGate, tool: FunctionTool): Invoke {
+  const untilOf = timeoutOf(gate, tool);
   return (context, input, details) =>
-    passGate(gate, callOf(parsed(input), context, details), (pass) =>
+    passGate(gate, callOf(parsed(input), context, details, untilOf()), (pass) =>
       pass((call) => tool.invoke(context, input, within(details, call))),
     );
+}
+
+/** A wall clock counts whole milliseconds. So much later than the runtime, which has words of its own for a tool that runs too long. */
+const AFTER_TIMEOUT_MS = 2;
+
+/** When the runtime will give up a call that begins now: one that cannot start until then is refused at once. */
+function timeoutOf({ dispatcher }: ToolGate, { timeoutMs }: Timed): () => number | undefined {
+  if (timeoutMs === undefined) return () => undefined;
+  const { clock } = insideOf(dispatcher, 'timeoutMs');
+  return () => clock.wallNow() + timeoutMs + AFTER_TIMEOUT_MS;
 }
 
 /** The runtime keeps notes of its own under symbols of `details`; they are carried along. */
@@ -161,9 +181,16 @@ function copied<T extends object>(value: T, changes: object): T {
   return Object.create(Object.getPrototypeOf(value), { ...own, ...Object.getOwnPropertyDescriptors(changes) });
 }
 
-function callOf(input: unknown, runContext: unknown, details: Details | undefined): ToolCall {
+function callOf(
+  input: unknown,
+  runContext: unknown,
+  details: Details | undefined,
+  timeoutAt: number | undefined,
+): ToolCall {
   const { context } = (runContext ?? {}) as { readonly context?: unknown };
-  return { input, context, scope: readRuntimeContext(context), runtime: details, signal: details?.signal };
+  const said = readRuntimeContext(context);
+  const scope = timeoutAt === undefined ? said : { ...said, ...mergeContexts(said, { deadline: timeoutAt }) };
+  return { input, context, scope, runtime: details, signal: details?.signal };
 }
 
 /** The model's own text, where it is no JSON: the tool is to say so. */

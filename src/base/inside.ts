@@ -7,6 +7,9 @@ import type { InventorySnapshot } from './snapshot.ts';
 /** Where a dispatcher keeps what adapters of this package may ask beyond its public face; works across two copies of it. */
 export const INSIDE: unique symbol = Symbol.for('penstock.inside') as never;
 
+/** Where a dispatcher that was made by `with` keeps the run that its calls belong to unless they name another; works across two copies of this package. */
+export const OWN_RUN: unique symbol = Symbol.for('penstock.own-run') as never;
+
 /** What adapters see of a dispatcher. */
 export interface Inside {
   /** The plans in force by name: the same map until something has changed, then another one. */

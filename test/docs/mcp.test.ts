@@ -1,3 +1,4 @@
+import * as http from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -10,7 +11,7 @@ import { runBlock } from './support/example.ts';
 import { blockAt, blocksOf } from './support/pages.ts';
 
 const PAGE = 'docs/mcp.md';
-const packages = { 'penstock/mcp': mcp };
+const packages = { 'penstock/mcp': mcp, '@modelcontextprotocol/sdk/client/streamableHttp.js': http };
 const POLICY = { notes: TWO_A_MINUTE, web: TWO_A_MINUTE, carrier: TWO_A_MINUTE, mail: TWO_A_MINUTE };
 
 let open: Connection | undefined;
@@ -35,6 +36,23 @@ test('A client: its calls pass the gate', async () => {
   const { result } = await example<{ result: unknown }>('A client', { dispatcher, client: open.client });
   expect(result).toEqual({ content: [{ type: 'text', text: 'found' }] });
   expect(events[0]).toMatchObject({ downstream: 'notes', tool: 'search' });
+});
+
+test('A server over HTTP: its transport keeps what a 429 says', async () => {
+  const asked: unknown[] = [];
+  const original = globalThis.fetch;
+  globalThis.fetch = async (url) => {
+    asked.push(String(url));
+    return new Response('', { status: 429, headers: { 'Retry-After': '7' } });
+  };
+  try {
+    const { transport } = await example<{ transport: http.StreamableHTTPClientTransport }>('A server over HTTP', {});
+    const sent = transport.send({ jsonrpc: '2.0', method: 'ping', id: 1 });
+    await expect(sent).rejects.toMatchObject({ code: 429, response: { status: 429 } });
+    expect(asked).toEqual(['https://notes.example/mcp']);
+  } finally {
+    globalThis.fetch = original;
+  }
 });
 
 test('A map by tool: each goes its way', async () => {

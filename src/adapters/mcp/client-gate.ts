@@ -5,7 +5,7 @@ import type { Call, CallContext } from '../../dispatch/context.ts';
 import type { Mapped } from '../support/tool-map.ts';
 import { readCallMeta, writeCallMeta } from './call-meta.ts';
 import { merged } from './contexts.ts';
-import { insideOf, type Routes } from './options.ts';
+import { insideOf, ownRunOf, type Routes } from './options.ts';
 import { CallProgress, type ProgressReport } from './progress.ts';
 import { refusedResult } from './result.ts';
 import { patienceOf, type RequestTimes, timesLeft } from './timing.ts';
@@ -203,7 +203,7 @@ export class ClientGate {
     const meta = writeCallMeta(
       params._meta,
       this.#options.tellServer !== false && {
-        runId: context.runId,
+        runId: context.runId ?? ownRunOf(this.#dispatcher),
         remainingMs: call.remainingMs,
         wallNow: this.#clock.wallNow(),
       },

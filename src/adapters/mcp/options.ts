@@ -1,5 +1,5 @@
 import { InvalidCall } from '../../base/errors.ts';
-import { INSIDE, type Inside } from '../../base/inside.ts';
+import { INSIDE, type Inside, OWN_RUN } from '../../base/inside.ts';
 import { nearest } from '../../base/nearest.ts';
 import { show } from '../../base/text.ts';
 import type { Dispatcher } from '../../contract.ts';
@@ -47,6 +47,11 @@ export function checkDispatcher(dispatcher: unknown, where: string): void {
 /** What adapters may ask of a dispatcher beyond its public face. */
 export function insideOf(dispatcher: Dispatcher): Inside {
   return (dispatcher as unknown as { readonly [INSIDE]: () => Inside })[INSIDE]();
+}
+
+/** The run that a dispatcher's calls belong to unless they name another. */
+export function ownRunOf(dispatcher: Dispatcher): string | undefined {
+  return (dispatcher as { readonly [OWN_RUN]?: () => string | undefined })[OWN_RUN]?.();
 }
 
 export function invalid(where: string, field: string, found: unknown, expected: string): InvalidCall {

@@ -1,11 +1,14 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { gateClient, gateTool } from '../../../src/adapters/mcp.ts';
+import { gateClient, gateTool, transportFetch } from '../../../src/adapters/mcp.ts';
 import { AdmissionError, type ErrorCode, type Outcome } from '../../../src/index.ts';
 import {
   type Connection,
@@ -174,36 +177,61 @@ test('as Notion has it, in structured content too', async () => {
   expect(heldMs('deliveries')).toBe(12_000);
 });
 
-test('a 429 of the endpoint itself is a refusal, for the model and for the lane', async () => {
-  let isBusy = false;
-  const http = await listen((request, response) => {
-    if (request.method === 'GET') return response.writeHead(405).end();
-    if (isBusy) return response.writeHead(429).end('slow down');
-    let body = '';
-    request.on('data', (chunk) => (body += chunk));
-    request.on('end', () => {
-      const { id } = JSON.parse(body) as { id?: number };
-      if (id === undefined) return response.writeHead(202).end();
-      const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: WHO };
-      response
-        .writeHead(200, { 'Content-Type': 'application/json' })
-        .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+describe('a 429 of the endpoint itself', () => {
+  /** A client of an endpoint that has become busy. */
+  async function busyEndpoint(options: StreamableHTTPClientTransportOptions, status = 429) {
+    let isBusy = false;
+    const http = await listen((request, response) => {
+      if (request.method === 'GET') return response.writeHead(405).end();
+      if (isBusy) return response.writeHead(status, { 'Retry-After': '40' }).end('slow down');
+      let body = '';
+      request.on('data', (chunk) => (body += chunk));
+      request.on('end', () => {
+        const { id } = JSON.parse(body) as { id?: number };
+        if (id === undefined) return response.writeHead(202).end();
+        const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: WHO };
+        response
+          .writeHead(200, { 'Content-Type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      });
     });
+    const client = new Client(WHO);
+    await client.connect(new StreamableHTTPClientTransport(new URL(http.url), options) as Transport);
+    open = {
+      client,
+      close: async () => {
+        await client.close();
+        await http.close();
+      },
+    };
+    isBusy = true;
+    return client;
+  }
+
+  test('is a refusal, for the model and for the lane; its time is lost on the way through the SDK', async () => {
+    const { dispatcher, heldMs } = rig({ deliveries: EASY });
+    const gated = gateClient(dispatcher, await busyEndpoint({}), { downstream: 'deliveries' });
+    expect(said(await gated.callTool(find('x')))).toMatchObject({
+      error: { code: 'RATE_LIMITED', downstream: 'deliveries', retryable: true },
+    });
+    expect(heldMs('deliveries')).toBe(2_000);
   });
-  const client = new Client(WHO);
-  await client.connect(new StreamableHTTPClientTransport(new URL(http.url)) as Transport);
-  open = {
-    client,
-    close: async () => {
-      await client.close();
-      await http.close();
-    },
-  };
-  isBusy = true;
-  const { dispatcher, heldMs } = rig({ deliveries: EASY });
-  const gated = gateClient(dispatcher, client, { downstream: 'deliveries' });
-  expect(said(await gated.callTool(find('x')))).toMatchObject({
-    error: { code: 'RATE_LIMITED', downstream: 'deliveries', retryable: true },
+
+  test('with transportFetch holds the lane until the time that the server names, which the model is told', async () => {
+    const { dispatcher, heldMs } = rig({ deliveries: EASY });
+    const client = await busyEndpoint({ fetch: transportFetch() });
+    const gated = gateClient(dispatcher, client, { downstream: 'deliveries' });
+    expect(said(await gated.callTool(find('x')))).toMatchObject({
+      error: { code: 'RATE_LIMITED', downstream: 'deliveries', retryable: true, retry_after_ms: 40_000 },
+    });
+    expect(heldMs('deliveries')).toBe(40_000);
   });
-  expect(heldMs('deliveries')).toBe(2_000);
+
+  test('a 503 with a time too: a hold, and the error as it is', async () => {
+    const { dispatcher, heldMs } = rig({ deliveries: EASY });
+    const client = await busyEndpoint({ fetch: transportFetch() }, 503);
+    const gated = gateClient(dispatcher, client, { downstream: 'deliveries' });
+    await expect(gated.callTool(find('x'))).rejects.toMatchObject({ code: 503, response: { status: 503 } });
+    expect(heldMs('deliveries')).toBe(40_000);
+  });
 });

@@ -52,6 +52,13 @@ describe('the client that is returned', () => {
     ]);
   });
 
+  test('tells the server the run that its dispatcher names, unless the call names one', async () => {
+    const { dispatcher, raw } = await gated();
+    const ofRun = gateClient(dispatcher.with({ runId: 'r-1' }), raw, { downstream: 'notes' });
+    expect(said(await ofRun.callTool(lookUp('meta')))).toMatchObject({ runId: 'r-1' });
+    expect(said(await ofRun.callTool(lookUp('meta', { penstock: { runId: 'r-2' } })))).toMatchObject({ runId: 'r-2' });
+  });
+
   test('runs methods on the object itself, so that its private fields are there, though it be frozen', async () => {
     class Own {
       readonly #answers = ['one'];

@@ -2,6 +2,7 @@ import { Agent, type RunContext, run, setTracingDisabled, tool, webSearchTool } 
 import { assistantMessage, functionCall, ScriptedModel } from '@openai/agents/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createFetch } from '../../../src/adapters/fetch.ts';
 import { gateToolFunction, gateTools } from '../../../src/adapters/openai-agents.ts';
 import { createDispatcher } from '../../../src/index.ts';
 import { ManualClock } from '../../../src/testing.ts';
@@ -159,6 +160,36 @@ describe('finished tools', () => {
     expect(JSON.parse(answerTo(late, 'status'))).toMatchObject({ error: { code: 'DEADLINE_EXCEEDED' } });
   });
 
+  test('those without a gate whose requests pass a gated fetch: the lane learns, at one permit', async () => {
+    const { dispatcher, lane } = rig({ maxConcurrent: 1, hosts: ['carrier.example'] });
+    const answer = new Response('slow down', { status: 429, headers: { 'retry-after': '7' } });
+    const fetch = createFetch(dispatcher, { base: async () => answer });
+    const execute = async () => {
+      const response = await fetch('https://carrier.example/T-1');
+      throw Object.assign(new Error(`carrier: ${response.status}`), { response });
+    };
+    const free = gateTools(dispatcher, [tool({ ...failing(TOO_MANY), execute })], { downstreams: { status: false } });
+    await run(new Agent({ name: 'clerk', model: calling(), tools: free }), 'go');
+    expect(lane()).toMatchObject({ totals: { started: 1, throttled: 1 }, holds: [{ cause: 'retry-after' }] });
+  });
+
+  test.each([
+    ['tool()', true, { id: 'T-1' }],
+    ['a finished tool', false, { id: 'T-1', more: 1 }],
+  ])('what is asked for approval: %s', async (_, isMade, asked) => {
+    const { dispatcher } = rig();
+    const seen: unknown[] = [];
+    const needsApproval = async (_context: unknown, input: unknown) => seen.push(input) === 0;
+    const options = { ...failing(TOO_MANY), needsApproval };
+    const status = isMade
+      ? gateToolFunction(dispatcher, tool, { downstreams: { status: 'carrier' } })(options)
+      : gateTools(dispatcher, [tool(options)], { downstreams: { status: 'carrier' } })[0]!;
+    const call = functionCall('status', { id: 'T-1', more: 1 }, { callId: 'call-1' });
+    const model = new ScriptedModel([[call], [assistantMessage('done')]]);
+    await run(new Agent({ name: 'clerk', model, tools: [status] }), 'go');
+    expect(seen).toEqual([asked]);
+  });
+
   test('an abort of the run ends it with the reason, and nothing waits on', async () => {
     const { dispatcher, lane } = rig({ quota: '1/minute', maxWait: '10m' });
     await dispatcher.callDownstream('carrier', () => undefined);
@@ -170,5 +201,38 @@ describe('finished tools', () => {
     abort.abort(new Error('closed'));
     await ended;
     expect(lane()).toMatchObject({ queued: 0, totals: { aborted: 1 } });
+  });
+});
+
+describe("a tool's timeoutMs", () => {
+  const makers = {
+    'a gated tool()': (dispatcher: ReturnType<typeof rig>['dispatcher'], options: Parameters<typeof tool>[0]) =>
+      gateToolFunction(dispatcher, tool, { downstreams: { '*': 'carrier' } })(options),
+    'a finished tool': (dispatcher: ReturnType<typeof rig>['dispatcher'], options: Parameters<typeof tool>[0]) =>
+      gateTools(dispatcher, [tool(options)], { downstreams: { '*': 'carrier' } })[0]!,
+  };
+
+  test.each(Object.entries(makers))('%s that cannot start within it is refused at once', async (_, make) => {
+    const { dispatcher, clock } = rig({ quota: '2/minute', utilization: 1, burst: 1 });
+    await dispatcher.callDownstream('carrier', () => undefined);
+    const status = make(dispatcher, { ...failing(TOO_MANY), timeoutMs: 20_000 });
+    const told = async (context: object) => {
+      const model = calling();
+      await run(new Agent({ name: 'clerk', model, tools: [status] }), 'go', { context });
+      return JSON.parse(answerTo(model, 'status'));
+    };
+    expect(await told({})).toMatchObject({ error: { code: 'DEADLINE_EXCEEDED', retry_after_ms: 9_998 } });
+    const sooner = { deadline: clock.wallNow() + 5_000 };
+    expect(await told(sooner)).toMatchObject({ error: { code: 'DEADLINE_EXCEEDED', retry_after_ms: 25_000 } });
+    expect(await told({ penstock: { deadline: 'soon' } })).toMatchObject({ error: { code: 'INVALID_CALL' } });
+  });
+
+  test.each(Object.entries(makers))('%s that runs too long is told of in the words of the runtime', async (_, make) => {
+    const { dispatcher } = rig();
+    const execute = () => new Promise<string>(() => undefined);
+    const status = make(dispatcher, { ...failing(TOO_MANY), execute, timeoutMs: 20 });
+    const model = calling();
+    await run(new Agent({ name: 'clerk', model, tools: [status] }), 'go');
+    expect(answerTo(model, 'status')).toBe("Tool 'status' timed out after 20ms.");
   });
 });
