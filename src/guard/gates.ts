@@ -129,6 +129,7 @@ export class Gates {
     if (at > 0 && this.#isGate(call)) return true;
     const callee = child(call, 'callee');
     if (callee === undefined) return false;
+    if (at === 0 && this.#isAcquired(callee)) return true;
     if (this.#names.has(this.nameOf(callee) ?? '') && !GATES.has(this.nameOf(callee) ?? '')) return true;
     const inner = bare(callee);
     const helper = inner.type === 'Identifier' ? this.#functionOf(this.#tree.bindingOf(inner)) : undefined;
@@ -155,9 +156,12 @@ export class Gates {
     const known = this.#known.get(used);
     if (known !== undefined) return known;
     // A function that calls itself is no reason against it.
+    const before = this.#known.size;
     this.#known.set(used, true);
     const areCovered = uses.length > 0 && uses.every((one) => this.covers(one));
     this.#known.set(used, areCovered);
+    // What was found gated meanwhile was found so because this one was taken to be.
+    if (!areCovered) for (const [one, was] of [...this.#known].slice(before + 1)) if (was) this.#known.delete(one);
     return areCovered;
   }
 
@@ -171,6 +175,12 @@ export class Gates {
     const callee = child(call, 'callee');
     if (callee === undefined || this.nameOf(callee) !== 'acquire' || list(call, 'arguments').length === 0) return false;
     return !this.#origins.of(callee).some(({ module }) => isForeign(module));
+  }
+
+  /** `acquire(...).then` */
+  #isAcquired(callee: Syntax): boolean {
+    const promise = isMember(callee) && keyName(callee, 'property') === 'then' ? child(callee, 'object') : undefined;
+    return promise !== undefined && isCall(promise) && this.#isAcquire(promise);
   }
 
   #markLease(call: Syntax): void {

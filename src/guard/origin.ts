@@ -26,6 +26,8 @@ export class Origins {
   readonly #tree: Tree;
   readonly #stopsAt: StopsAt;
   readonly #known = new Map<Binding, readonly Origin[]>();
+  readonly #seen = new Map<Syntax, readonly Origin[]>();
+  #settling = 0;
 
   constructor(tree: Tree, stopsAt: StopsAt) {
     this.#tree = tree;
@@ -34,6 +36,15 @@ export class Origins {
 
   /** All that it may be; empty where nothing is known. */
   of(node: Syntax): readonly Origin[] {
+    const seen = this.#seen.get(node);
+    if (seen !== undefined) return seen;
+    const origins = this.#read(node);
+    // What is read while a name is settled may lack what that name is.
+    if (this.#settling === 0) this.#seen.set(node, origins);
+    return origins;
+  }
+
+  #read(node: Syntax): readonly Origin[] {
     const inner = bare(node);
     if (isMember(inner)) return this.#member(inner);
     if (isCall(inner)) return this.#call(inner);
@@ -71,8 +82,12 @@ export class Origins {
     if (known !== undefined) return known;
     // A name that is made of itself adds nothing to itself.
     this.#known.set(binding, []);
+    this.#settling += 1;
     const origins = this.#sources(binding).filter((origin) => !this.#stopsAt(binding, origin));
-    const settled = origins.map((origin) => ({ ...origin, isLoaded: false }));
+    this.#settling -= 1;
+    // Names that are given to each other in branches would double what is known at each step.
+    const different = new Map(origins.map((origin) => [`${origin.module} ${origin.path.join('.')}`, origin]));
+    const settled = [...different.values()].map((origin) => ({ ...origin, isLoaded: false }));
     this.#known.set(binding, settled);
     return settled;
   }
@@ -121,18 +136,21 @@ export class Origins {
     if (adapted !== undefined) return this.of(adapted);
     const origins = this.of(callee);
     if (origins.some(isLoader)) return this.#loaded(first);
-    return this.#then(callee, first) ?? below(origins, '()');
+    return this.#then(callee, origins, first) ?? below(origins, '()');
   }
 
   /** `import('x').then((m) => m.y)`, and `Promise.resolve().then(() => require('x'))`, which compilers make of `import()`. */
-  #then(callee: Syntax, handler: Syntax | undefined): readonly Origin[] | undefined {
+  #then(callee: Syntax, origins: readonly Origin[], handler: Syntax | undefined): readonly Origin[] | undefined {
     if (!isMember(callee) || keyName(callee, 'property') !== 'then') return undefined;
     const body = handler?.type === 'ArrowFunctionExpression' ? child(handler, 'body') : undefined;
     if (handler === undefined || body === undefined) return undefined;
-    if (this.#field(callee, 'object').some(({ isLoaded }) => isLoaded)) {
+    if (origins.some(({ isLoaded }) => isLoaded)) {
       return this.of(body).map((origin) => ({ ...origin, isLoaded: true }));
     }
-    const found = list(handler, 'params').length === 0 ? this.of(body) : [];
+    const isResolved = origins.some(
+      ({ module, path }) => module === GLOBAL && path.join('.') === 'Promise.resolve.().then',
+    );
+    const found = isResolved ? this.of(body) : [];
     return found.some(({ isLoaded }) => isLoaded) ? found : undefined;
   }
 

@@ -51,6 +51,7 @@ export function parseText(path: string, text: string): Parsed {
 
 /** What the parser says, with a column that counts from 1 as all others do. */
 export function problemOf(error: unknown): string {
+  if (error instanceof RangeError) return 'it is nested too deep';
   return messageOf(error).replace(/\((\d+):(\d+)\)$/, (_, line, column) => `(${line}:${Number(column) + 1})`);
 }
 

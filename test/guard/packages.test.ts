@@ -125,11 +125,37 @@ test('a file that names nothing of interest is not parsed', () => {
   expect(files.filter(isCandidate).length).toBeLessThan(files.length / 20);
 });
 
-test('Penstock itself sends from two places: alerts to their receivers, and `top` to processes', () => {
+describe('a file that nobody writes by hand', () => {
+  const many = (count: number, text: (n: number) => string) =>
+    Array.from({ length: count }, (_, n) => text(n)).join('');
+  test.each([
+    ['a chain of 300 calls', `fetch(u)${'.then(x)'.repeat(300)}`, 1],
+    ['a chain of 300 calls of a module', `import('got')${'.then((m) => m)'.repeat(300)}.then((got) => got(u))`, 1],
+    [
+      'names given to each other',
+      `import h from 'http'; let a0 = h;${many(40, (n) => `let a${n + 1} = x ? a${n} : a${n};`)}a40.get(u)`,
+      1,
+    ],
+    ['a name given a thousand times', `let f;${'f = require("http");'.repeat(1_000)}f.get(u)`, 1],
+    [
+      'helpers of helpers',
+      `${many(300, (n) => `function f${n}() { f${n + 1}(); f${n + 1}(); }`)}function f300() { fetch(u) } f0()`,
+      1,
+    ],
+  ])('%s', (_, text, count) => expect(scanText('a.js', text).findings).toHaveLength(count));
+
+  test('what is nested beyond all measure is a file that could not be read', () => {
+    const report = scanText('a.js', `${'['.repeat(100_000)}fetch${']'.repeat(100_000)}`);
+    expect(report.problem).toBe('it is nested too deep');
+  });
+});
+
+test('Penstock itself sends from two places, and gates a third: alerts to their receivers, and `top` to processes', () => {
   const places = filesOf('src').flatMap((path) =>
     scanText(path, readFileSync(path, 'utf8')).findings.map(({ line, what }) => [path, line, what]),
   );
   expect(places).toEqual([
+    ['src/adapters/fetch.ts', expect.any(Number), 'globalThis.fetch'],
     ['src/alerts/sinks/post.ts', expect.any(Number), 'fetch(...)'],
     ['src/cli/top-fetch.ts', expect.any(Number), 'fetch(...)'],
   ]);
