@@ -1,4 +1,5 @@
 import type { Origins } from './origin.ts';
+import type { Binding } from './scope.ts';
 import { packageOf, type Spec } from './spec.ts';
 import { bare, child, isCall, isMember, keyName, list, type Syntax } from './syntax.ts';
 import type { Tree } from './tree.ts';
@@ -10,6 +11,8 @@ export type Transport = 'none' | 'given' | 'unknown';
 export class Options {
   readonly #tree: Tree;
   readonly #origins: Origins;
+  /** Whether an object that has a name is what was written at first. */
+  readonly #untouched = new Map<Binding, boolean>();
 
   constructor(tree: Tree, origins: Origins) {
     this.#tree = tree;
@@ -50,8 +53,16 @@ export class Options {
     if (source?.kind !== 'value' || more.length > 0 || source.path.length > 0) return undefined;
     const object = bare(source.node);
     if (object.type !== 'ObjectExpression') return undefined;
-    const { references = [] } = binding ?? {};
-    return { object, isWhole: references.length === 1 || references.every((one) => this.#isRead(one)) };
+    return { object, isWhole: binding !== undefined && this.#isUntouched(binding) };
+  }
+
+  #isUntouched(binding: Binding): boolean {
+    const known = this.#untouched.get(binding);
+    if (known !== undefined) return known;
+    const { references } = binding;
+    const isUntouched = references.length === 1 || references.every((one) => this.#isRead(one));
+    this.#untouched.set(binding, isUntouched);
+    return isUntouched;
   }
 
   /** Whether nothing is added to an object here: `options.fetch = gated` and `complete(options)` may. */
