@@ -1,5 +1,7 @@
+import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { messageOf } from '../base/text.ts';
 import { ignores } from '../guard/globs.ts';
 import { ENDINGS } from '../guard/parse.ts';
 
@@ -23,6 +25,8 @@ export interface GuardFiles {
   readonly files: readonly GuardFile[];
   /** Files of tests that were passed over. */
   readonly tests: number;
+  /** Folders that could not be read; what else there is was. */
+  readonly unread: readonly { readonly shown: string; readonly problem: string }[];
 }
 
 type Ignores = (path: string, isFolder: boolean) => boolean | undefined;
@@ -33,11 +37,12 @@ export async function filesBelow(roots: readonly string[], hasTests: boolean): P
   for (const root of roots) await walk.root(root);
   const byPath = new Map(walk.files.map((file) => [resolve(file.path), file]));
   const files = [...byPath.values()].sort((a, b) => (a.shown < b.shown ? -1 : 1));
-  return { files, tests: walk.tests };
+  return { files, tests: walk.tests, unread: walk.unread };
 }
 
 class Walk {
   readonly files: GuardFile[] = [];
+  readonly unread: { shown: string; problem: string }[] = [];
   tests = 0;
   readonly #hasTests: boolean;
 
@@ -58,7 +63,7 @@ class Walk {
 
   async #folder(root: string, folder: string, above: readonly Ignores[], isTest: boolean): Promise<void> {
     const rules = [...above, ...(await ignoredIn(folder))];
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
+    for (const entry of await this.#entries(folder)) {
       const path = join(folder, entry.name);
       const isFolder = entry.isDirectory();
       if (isFolder ? NOT_OURS.has(entry.name) : !isCode(entry.name)) continue;
@@ -66,6 +71,15 @@ class Walk {
       const isOfTests = isTest || (isFolder ? TEST_FOLDERS.has(entry.name) : TEST_FILE.test(entry.name));
       if (isFolder) await this.#folder(root, path, rules, isOfTests);
       else if (entry.isFile() || (entry.isSymbolicLink() && (await isFileAt(path)))) this.#file(root, path, isOfTests);
+    }
+  }
+
+  async #entries(folder: string): Promise<Dirent[]> {
+    try {
+      return await readdir(folder, { withFileTypes: true });
+    } catch (error) {
+      this.unread.push({ shown: shownAs(folder), problem: messageOf(error) });
+      return [];
     }
   }
 

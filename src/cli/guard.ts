@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { messageOf } from '../base/text.ts';
 import { glob } from '../guard/globs.ts';
 import type { FileReport, ScanOptions } from '../guard/report.ts';
-import { scanText } from '../guard/scan.ts';
+import { NOTHING, scanText } from '../guard/scan.ts';
 import { filesBelow, type GuardFile, slashed } from './guard-files.ts';
 import { asJson, asText, type GuardReport } from './guard-text.ts';
 import type { Io } from './io.ts';
@@ -100,8 +100,9 @@ function parse(args: readonly string[]) {
 }
 
 async function look({ roots, allow, scan, hasTests }: Asked): Promise<GuardReport> {
-  const { files, tests } = await filesBelow(roots, hasTests);
+  const { files, tests, unread } = await filesBelow(roots, hasTests);
   if (files.length === 0) {
+    if (unread[0] !== undefined) throw new Error(unread[0].problem);
     const passed = tests > 0 ? `; ${tests} of tests (--include-tests reads them)` : '';
     throw new Error(`no file to read in ${roots.join(', ')}${passed}`);
   }
@@ -114,8 +115,10 @@ async function look({ roots, allow, scan, hasTests }: Asked): Promise<GuardRepor
     if (by.length > 0) allowedFiles += 1;
     else reports.push({ file: file.shown, ...(await scanned(file, scan)) });
   }
+  const read = reports.length;
+  for (const { shown, problem } of unread) reports.push({ ...NOTHING, file: shown, problem });
   const unusedAllow = allowed.filter(({ isUsed }) => !isUsed).map(({ pattern }) => pattern);
-  return { files: reports, read: reports.length, tests, allowed: allowedFiles, unusedAllow };
+  return { files: reports, read, tests, allowed: allowedFiles, unusedAllow };
 }
 
 /** From the current folder, from a path that was named, or absolute. */
@@ -128,6 +131,6 @@ async function scanned(file: GuardFile, options: ScanOptions): Promise<FileRepor
   try {
     return scanText(file.path, await readFile(file.path, 'utf8'), options);
   } catch (error) {
-    return { findings: [], exempted: [], unused: [], problem: messageOf(error) };
+    return { ...NOTHING, problem: messageOf(error) };
   }
 }

@@ -129,6 +129,7 @@ export class Gates {
     if (at > 0 && this.#isGate(call)) return true;
     const callee = child(call, 'callee');
     if (callee === undefined) return false;
+    if (at === 0 && this.#isAcquired(callee)) return true;
     if (this.#names.has(this.nameOf(callee) ?? '') && !GATES.has(this.nameOf(callee) ?? '')) return true;
     const inner = bare(callee);
     const helper = inner.type === 'Identifier' ? this.#functionOf(this.#tree.bindingOf(inner)) : undefined;
@@ -174,6 +175,12 @@ export class Gates {
     const callee = child(call, 'callee');
     if (callee === undefined || this.nameOf(callee) !== 'acquire' || list(call, 'arguments').length === 0) return false;
     return !this.#origins.of(callee).some(({ module }) => isForeign(module));
+  }
+
+  /** `acquire(...).then` */
+  #isAcquired(callee: Syntax): boolean {
+    const promise = isMember(callee) && keyName(callee, 'property') === 'then' ? child(callee, 'object') : undefined;
+    return promise !== undefined && isCall(promise) && this.#isAcquire(promise);
   }
 
   #markLease(call: Syntax): void {

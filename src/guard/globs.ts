@@ -12,7 +12,7 @@ export type Meant = (path: string) => boolean;
 export function glob(pattern: string): Meant {
   const clean = pattern.replace(/^\.\//, '').replace(/\/+$/, '');
   if (clean === '' || clean === '.') return () => true;
-  const whole = new RegExp(`^(?:${source(clean)})(?:/.*)?$`, 's');
+  const whole = new RegExp(`^(?:${source(clean, areBalanced(clean))})(?:/.*)?$`, 's');
   return (path) => whole.test(path);
 }
 
@@ -45,6 +45,26 @@ function rule(line: string): Rule[] {
   return [{ isMeant: new RegExp(`^${isAnywhere ? '(?:.*/)?' : ''}${source(pattern, false)}$`, 's'), isFolder, isKept }];
 }
 
+/** Whether every `{` has its `}`; where one has none, all of them stand for themselves, as in a shell. */
+function areBalanced(pattern: string): boolean {
+  let depth = 0;
+  for (const [one] of pattern.matchAll(/\\.|[{}]/gs)) {
+    if (one === '{') depth += 1;
+    if (one === '}' && depth > 0) depth -= 1;
+  }
+  return depth === 0;
+}
+
+/** Names that a set means; none where it is turned round (`[z-a]`), as in a shell. */
+function setOf(set: string): string {
+  const written = set.replace('[!', '[^').replaceAll('\\', '\\\\');
+  try {
+    return new RegExp(written).source;
+  } catch {
+    return '(?!)';
+  }
+}
+
 /** A pattern as a regular expression. */
 function source(pattern: string, hasBraces = true): string {
   let depth = 0;
@@ -64,7 +84,7 @@ function source(pattern: string, hasBraces = true): string {
       if (deep !== undefined) return deep === '**/' ? '(?:.*/)?' : '(?:/.*)?';
       if (stars !== undefined) return stars.length > 1 ? '.*' : '[^/]*';
       if (one !== undefined) return '[^/]';
-      if (set !== undefined) return set.replace('[!', '[^').replaceAll('\\', '\\\\');
+      if (set !== undefined) return setOf(set);
       if (brace !== undefined && hasBraces) {
         if (brace === '{') depth += 1;
         else if (depth === 0) return literal(brace);

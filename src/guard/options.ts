@@ -1,6 +1,7 @@
 import type { Origins } from './origin.ts';
+import type { Binding } from './scope.ts';
 import { packageOf, type Spec } from './spec.ts';
-import { bare, child, isCall, keyName, list, type Syntax } from './syntax.ts';
+import { bare, child, isCall, isMember, keyName, list, type Syntax } from './syntax.ts';
 import type { Tree } from './tree.ts';
 
 /** Whether a client was given something to send with; `unknown` where its options are not written out. */
@@ -10,6 +11,8 @@ export type Transport = 'none' | 'given' | 'unknown';
 export class Options {
   readonly #tree: Tree;
   readonly #origins: Origins;
+  /** Whether an object that has a name is what was written at first. */
+  readonly #untouched = new Map<Binding, boolean>();
 
   constructor(tree: Tree, origins: Origins) {
     this.#tree = tree;
@@ -49,8 +52,26 @@ export class Options {
     const [source, ...more] = binding?.sources ?? [];
     if (source?.kind !== 'value' || more.length > 0 || source.path.length > 0) return undefined;
     const object = bare(source.node);
-    // `options.fetch = gated` may stand anywhere between.
-    return object.type === 'ObjectExpression' ? { object, isWhole: binding?.references.length === 1 } : undefined;
+    if (object.type !== 'ObjectExpression') return undefined;
+    return { object, isWhole: binding !== undefined && this.#isUntouched(binding) };
+  }
+
+  #isUntouched(binding: Binding): boolean {
+    const known = this.#untouched.get(binding);
+    if (known !== undefined) return known;
+    const { references } = binding;
+    const isUntouched = references.length === 1 || references.every((one) => this.#isRead(one));
+    this.#untouched.set(binding, isUntouched);
+    return isUntouched;
+  }
+
+  /** Whether nothing is added to an object here: `options.fetch = gated` and `complete(options)` may. */
+  #isRead(reference: Syntax): boolean {
+    const parent = this.#tree.parentOf(reference);
+    if (parent === undefined || parent.type === 'SpreadElement') return parent !== undefined;
+    if (parent.type === 'NewExpression') return true;
+    const around = isMember(parent) ? this.#tree.parentOf(parent) : undefined;
+    return around !== undefined && !/^(?:Assignment|Member|OptionalMember|Update)/.test(around.type);
   }
 
   #inObject(object: Syntax, [key = '', ...rest]: readonly string[], isWhole: boolean): Transport {

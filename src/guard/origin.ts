@@ -1,3 +1,4 @@
+import { adaptedBy, isBundlersLoader } from './interop.ts';
 import type { Binding } from './scope.ts';
 import { bare, child, isCall, isMember, keyName, list, literalText, type Syntax } from './syntax.ts';
 import type { Tree } from './tree.ts';
@@ -130,16 +131,27 @@ export class Origins {
     const callee = child(node, 'callee');
     if (callee === undefined) return [];
     const [first] = list(node, 'arguments');
-    if (callee.type === 'Import') return this.#loaded(first);
+    if (callee.type === 'Import' || isBundlersLoader(callee)) return this.#loaded(first);
+    const adapted = adaptedBy(node);
+    if (adapted !== undefined) return this.of(adapted);
     const origins = this.of(callee);
     if (origins.some(isLoader)) return this.#loaded(first);
-    // `import('x').then((m) => m.y)` is what the function makes of it.
-    const isThen = isMember(callee) && keyName(callee, 'property') === 'then';
-    const body = isThen && first?.type === 'ArrowFunctionExpression' ? child(first, 'body') : undefined;
-    if (body !== undefined && origins.some(({ isLoaded }) => isLoaded)) {
+    return this.#then(callee, origins, first) ?? below(origins, '()');
+  }
+
+  /** `import('x').then((m) => m.y)`, and `Promise.resolve().then(() => require('x'))`, which compilers make of `import()`. */
+  #then(callee: Syntax, origins: readonly Origin[], handler: Syntax | undefined): readonly Origin[] | undefined {
+    if (!isMember(callee) || keyName(callee, 'property') !== 'then') return undefined;
+    const body = handler?.type === 'ArrowFunctionExpression' ? child(handler, 'body') : undefined;
+    if (handler === undefined || body === undefined) return undefined;
+    if (origins.some(({ isLoaded }) => isLoaded)) {
       return this.of(body).map((origin) => ({ ...origin, isLoaded: true }));
     }
-    return below(origins, '()');
+    const isResolved = origins.some(
+      ({ module, path }) => module === GLOBAL && path.join('.') === 'Promise.resolve.().then',
+    );
+    const found = isResolved ? this.of(body) : [];
+    return found.some(({ isLoaded }) => isLoaded) ? found : undefined;
   }
 
   #loaded(specifier: Syntax | undefined): readonly Origin[] {

@@ -4,10 +4,12 @@ import { parseText, problemOf } from './parse.ts';
 import type { FileReport, Finding, ScanOptions } from './report.ts';
 import { Uses } from './uses.ts';
 
-const NOTHING: FileReport = { findings: [], exempted: [], unused: [], problem: undefined };
+export const NOTHING: FileReport = { findings: [], exempted: [], unused: [], problem: undefined };
 
 /** Looks for what passes no gate; never throws. The path tells the language by its ending. */
-export function scanText(path: string, text: string, options: ScanOptions = {}): FileReport {
+export function scanText(path: string, file: string, options: ScanOptions = {}): FileReport {
+  // A byte order mark is no column.
+  const text = file.replace(/^\uFEFF/, '');
   if (!isCandidate(text)) return NOTHING;
   try {
     const { program, comments, stumbled } = parseText(path, text);

@@ -1,5 +1,6 @@
 import { type Known, knownOf } from './catalog.ts';
 import { Gates } from './gates.ts';
+import { adaptedBy } from './interop.ts';
 import { Options } from './options.ts';
 import { type Origin, Origins } from './origin.ts';
 import type { Finding, ScanOptions } from './report.ts';
@@ -68,7 +69,8 @@ export class Uses {
   #named(node: Syntax): Syntax {
     let whole = node;
     for (let at = this.#tree.parentOf(whole); at !== undefined; at = this.#tree.parentOf(whole)) {
-      const isPart = (isMember(at) && child(at, 'object') === whole) || isWrapper(at) || at.type === 'AwaitExpression';
+      const isInner = (isMember(at) && child(at, 'object') === whole) || adaptedBy(at) === whole;
+      const isPart = isInner || isWrapper(at) || at.type === 'AwaitExpression';
       if (!isPart && !this.#isThen(at, whole)) return whole;
       whole = at;
     }

@@ -81,6 +81,10 @@ describe('what passes the gate', () => {
       "import axios from 'axios'; const api = axios.create(); export const f = () => callDownstream('a', () => api.get(u));",
     ],
     ['another name that is used in the gate only', "const f = fetch; callDownstream('a', () => f(u));"],
+    [
+      'by then of a permit',
+      "acquire('a').then(async (lease) => { try { await fetch(u); } finally { lease.release(); } });",
+    ],
     ['after a permit', "async function f() { using lease = await acquire('a'); return fetch(u); }"],
     [
       'after a permit, in a try',

@@ -123,3 +123,11 @@ describe('what is called fetch and is something else', () => {
     check('const f = (a = () => «fetch(1)) => { function fetch() {} };');
   });
 });
+
+test('a byte order mark is no column', () => {
+  const { report } = places('\uFEFFfetch(1);\r\n  fetch(2);\r\n');
+  expect(report.findings.map(({ line, column }) => [line, column])).toEqual([
+    [1, 1],
+    [2, 3],
+  ]);
+});

@@ -104,6 +104,13 @@ test('options that are not written there are found with strict only', () => {
 test('options that may be completed later are not told', () => {
   check("import OpenAI from 'openai'; const o = { apiKey }; «new OpenAI(o);");
   check("import OpenAI from 'openai'; const o: any = { apiKey }; o.fetch = gated; new OpenAI(o);");
+  check("import OpenAI from 'openai'; const o: any = { apiKey }; complete(o); new OpenAI(o);");
+});
+
+test('options that several clients are made with are read where they are written', () => {
+  check(`import OpenAI from 'openai'; import Anthropic from '@anthropic-ai/sdk'; const o = { maxRetries: 0 };
+«new OpenAI(o); «new Anthropic({ ...o, apiKey }); new OpenAI({ ...o, fetch: gated }); log(o.maxRetries);`);
+  check("import OpenAI from 'openai'; const o = { fetch: gated }; new OpenAI(o); new OpenAI({ ...o });");
 });
 
 test('the fix says what this one takes', () => {
