@@ -267,6 +267,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     this.follower = this.shadow ?? turns;
     this.gate.replan(isOpen ? openPlan(this.policy, this.mode) : gatePlan(this.policy, engine !== undefined), now);
     this.#admission.replanned(now, isOpen);
+    this.#turns.recount();
   }
 
   #closeBooks(now: number): void {
@@ -292,6 +293,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   #gone(waiter: Waiter): boolean {
     if (waiter.request.onWait !== undefined) this.#watch.end(waiter);
+    this.#turns.gone(waiter);
     return this.#service.gone(waiter);
   }
 }
