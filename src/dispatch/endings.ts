@@ -102,6 +102,11 @@ export class Endings implements AbortOwner<Waiter> {
     return marked.length;
   }
 
+  /** Whoever waits goes on in another way. */
+  letGo(instead: (waiter: Waiter) => Promise<unknown>): void {
+    this.end(this.#core.line, { instead, reasonOf: () => undefined, tell: () => undefined });
+  }
+
   /** Ends the waiters whose request matches. How many there were. */
   cancel(matches: (request: Request) => boolean, ending: Ending): number {
     const matching: Waiter[] = [];
