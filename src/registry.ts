@@ -232,9 +232,9 @@ export class Registry {
     const downstream = this.downstreams.get(name);
     const plan = this.#wanted.get(name);
     if (downstream === undefined || plan === undefined) return;
+    if (downstream.isShut) downstream.reopen();
     // What was said of modes while it was gone counts too.
     downstream.say(this.#options.modes.saidOf(name));
-    if (downstream.isShut) downstream.reopen();
     if (downstream.plan === plan) return;
     downstream.ports.judge = this.#options.judges.for(plan);
     downstream.replan(plan);

@@ -230,7 +230,7 @@ export class Admission {
     const waitedMs = waiter === undefined ? undefined : now - waiter.since;
     const { flight } = this.#parts;
     const call = flight.begin(request, costs, id, waitedMs, now, fn === undefined);
-    if (waiter !== undefined && this.#parts.turns.isOn) this.#parts.turns.take(call, now);
+    if (waiter !== undefined && this.#parts.turns.isOn) this.#parts.turns.take(waiter, call, now);
     // Nothing waits and nothing is set: there is nothing to do for the next one.
     const isIdle = core.line.length === 0 && Math.min(call.dueAt, this.#service.ringsAt) === Number.POSITIVE_INFINITY;
     if (!isIdle) this.#service.pump(now);

@@ -110,7 +110,7 @@ export class Downstream {
   /** Takes calls again. */
   reopen(): void {
     this.#shut = undefined;
-    for (const lane of this.lanes()) lane.reopen();
+    for (const lane of this.lanes()) lane.reopen(this.#kept);
   }
 
   get isShut(): boolean {

@@ -1,5 +1,5 @@
 import type { Outlook } from '../model/projection.ts';
-import { freePlaces, type LaneCore } from './core.ts';
+import type { LaneCore } from './core.ts';
 import { Heap } from './heap.ts';
 import { deadlineMissed, type Refusal, waitTooLong } from './refusals.ts';
 import { limitOf, type Request } from './request.ts';
@@ -102,6 +102,11 @@ export class Endings implements AbortOwner<Waiter> {
     return marked.length;
   }
 
+  /** Whoever waits goes on in another way. */
+  letGo(instead: (waiter: Waiter) => Promise<unknown>): void {
+    this.end(this.#core.line, { instead, reasonOf: () => undefined, tell: () => undefined });
+  }
+
   /** Ends the waiters whose request matches. How many there were. */
   cancel(matches: (request: Request) => boolean, ending: Ending): number {
     const matching: Waiter[] = [];
@@ -127,10 +132,10 @@ export class Endings implements AbortOwner<Waiter> {
   }
 
   /** Marked waiters at the head leave; false if they are too many for one go. */
-  clear(now: number): boolean {
-    const { line, ports } = this.#core;
+  clear(now: number, head: () => Waiter | undefined): boolean {
+    const { ports } = this.#core;
     for (let count = 1; ; count++) {
-      const next = line.next(freePlaces(this.#core) > 0);
+      const next = head();
       if (next?.ending === undefined) return true;
       this.leaveNow(next);
       if (count % BATCH === 0 && ports.clock.now() > now + SLICE_MS) return false;

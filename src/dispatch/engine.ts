@@ -6,12 +6,20 @@ export interface Turn {
   readonly end: () => void;
 }
 
+/** What a call takes. */
+export interface TurnNeed {
+  /** Of each quota of the plan, in their order; whole numbers, 0 or more. */
+  readonly costs: readonly number[];
+  /** Where one number is to stand for all: of the first quota, else of requests. */
+  readonly permits: number;
+  /** It runs in a place that is held already. */
+  readonly isNested: boolean;
+}
+
 /** A lane asks its engine for one turn, on behalf of a waiter. */
 export interface TurnAsk {
-  /** What the call takes of each quota of the plan, in their order; whole numbers, 0 or more. */
-  readonly costs: readonly number[];
-  /** What it takes where one number is to stand for all: of the first quota, else of requests. */
-  readonly permits: number;
+  /** By the engine's own reckoning: what the call weighs, or what is missing of that. */
+  readonly weight: number;
   /** The class of the waiter; `nested` comes before all of them and runs in a place that is held already. */
   readonly priority: Priority | 'nested';
   /** The turn is here. At most once, never in the turn of the event loop that asked. */
@@ -29,6 +37,12 @@ export interface Engine {
   readonly mostAsked: number;
   /** The least time between two of its turns, as far as it knows, in milliseconds. */
   readonly leastGapMs: number;
+  /** What a call weighs. It starts on as many turns as that takes, on one at least. */
+  readonly weightOf: (need: TurnNeed) => number;
+  /** The most that one turn can weigh. */
+  readonly mostPerTurn: () => number;
+  /** Turns that are held keep others from coming: those that are not enough for the next call are given back. */
+  readonly countsPlaces: () => boolean;
   readonly ask: (ask: TurnAsk) => void;
   /** Whether it goes on under another plan; else another one is made. */
   readonly suits: (plan: DownstreamPlan) => boolean;

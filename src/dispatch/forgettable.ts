@@ -4,9 +4,9 @@ import type { Lane } from './lane.ts';
 export function isForgettable(lane: Lane): boolean {
   const now = lane.readNow();
   const { gate, incidents, running, books } = lane;
-  if (lane.mode !== 'enforce') {
-    return lane.isAtRest && running.orphaned === 0 && (books === lane || isForgettable(books));
-  }
+  if (books !== lane) return lane.isAtRest && running.orphaned === 0 && isForgettable(books);
+  // Switched off it counts for nothing; of one that was observed until it was shut, what has started counts still.
+  if (lane.mode === 'off') return lane.isAtRest && running.orphaned === 0;
   const at = gate.time.at(now);
   const isFull = gate.buckets.every((bucket) => bucket.tat <= at) && !gate.time.isWarm(now);
   const isRested = now >= gate.lastStartAt + (gate.plan.minIntervalMs ?? 0);

@@ -48,6 +48,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   shadow: Shadow<Lane> | undefined;
   /** Who is told of the calls in flight: the books, or whoever hands out turns. */
   follower: FlightShadow | undefined;
+  isGivenUp = false;
   lastNow: number;
   readonly pump = (at?: number): void => this.#pump(at);
   readonly #admission: Admission;
@@ -164,13 +165,11 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     const from = this.mode;
     if (from === 'observe') this.#closeBooks(now);
     if (from === 'off') forgiveDebts(this.gate, now);
-    if (mode === 'observe' && !this.isShut) {
-      this.shadow = new Shadow(this, this.policy, kept, (plan, ports) => new Lane(plan, ports, this.account));
-    }
+    if (mode === 'observe' && !this.isShut) this.#openBooks(kept);
     this.mode = mode;
     this.gate.holds.end(['operator']);
     this.#plan(now);
-    if (from === 'enforce') this.#letGo();
+    if (from === 'enforce') this.#endings.letGo((waiter) => this.#passage.release(waiter));
     if (mode === 'enforce' && this.gate.isHeld(now)) {
       this.news.held(this.gate.holds.cause, this.gate.heldUntil, now, { incidentId: this.incidents.id });
     }
@@ -200,16 +199,18 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
   }
 
   /** Takes calls again: its downstream has come back before the last of it was over. */
-  reopen(): void {
+  reopen(kept: Kept): void {
     this.#admission.closed = undefined;
     this.#admission.isDraining = false;
     this.#isCleared = false;
+    if (this.mode === 'observe' && this.shadow === undefined) this.#openBooks(kept);
   }
 
   /** Refuses those that wait and match; how many. */
   cancel(matches: (request: Request) => boolean, refusal: Refusal): number {
     const count = this.#endings.cancel(matches, this.#endings.refusing(refusal, this.readNow()));
     if (count > 0) this.#pump();
+    this.shadow?.books.cancel(matches, refusal);
     return count;
   }
 
@@ -232,6 +233,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   /** Gives up what still runs and lets go of every timer. */
   dispose(): void {
+    this.isGivenUp = true;
     this.#flight.abandon(this.readNow());
     this.#service.stop();
     this.#turns.stop();
@@ -267,20 +269,18 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
     this.follower = this.shadow ?? turns;
     this.gate.replan(isOpen ? openPlan(this.policy, this.mode) : gatePlan(this.policy, engine !== undefined), now);
     this.#admission.replanned(now, isOpen);
+    this.#turns.recount();
+  }
+
+  #openBooks(kept: Kept): void {
+    this.shadow = new Shadow(this, this.policy, kept, (plan, ports) => new Lane(plan, ports, this.account));
+    this.follower = this.shadow;
   }
 
   #closeBooks(now: number): void {
     this.shadow?.close(now);
     this.shadow = undefined;
     this.follower = this.#turns.isOn ? this.#turns : undefined;
-  }
-
-  #letGo(): void {
-    this.#endings.end(this.line, {
-      instead: (waiter) => this.#passage.release(waiter),
-      reasonOf: () => undefined,
-      tell: () => undefined,
-    });
   }
 
   #pump(at?: number): void {
@@ -292,6 +292,7 @@ export class Lane implements FlightHost, IncidentHost, HeardHost, PassageHost {
 
   #gone(waiter: Waiter): boolean {
     if (waiter.request.onWait !== undefined) this.#watch.end(waiter);
+    this.#turns.gone(waiter);
     return this.#service.gone(waiter);
   }
 }

@@ -24,6 +24,8 @@ export interface PassageHost extends LaneCore {
   readonly closed: Refusal | undefined;
   /** Calls that were made before it was closed still run. */
   readonly isDraining: boolean;
+  /** Nobody waits for its calls any more: none starts. */
+  readonly isGivenUp: boolean;
 }
 
 const FIELDS = ['deadline', 'signal', 'priority', 'cost', 'tool', 'runId', 'idempotent'] as const;
@@ -128,10 +130,10 @@ export class Passage {
     const now = lane.readNow();
     const request = boundOnlyAhead(made, now);
     const isExempt = lane.isDraining || waiter !== undefined || request.rank === NESTED_RANK;
-    const refusal = isExempt ? undefined : lane.closed;
+    const refusal = isExempt && !lane.isGivenUp ? undefined : lane.closed;
     const aborted = abortedOf(request);
     if (aborted !== undefined) return abortAtEntry(lane, request, aborted.reason, waiter);
-    if (refusal !== undefined) return refuse(lane, request, refusal, now);
+    if (refusal !== undefined) return refuse(lane, request, refusal, now, undefined, waiter);
     const { plan } = lane.gate;
     const costs = request.costs.length === plan.quotas.length ? request.costs : costsOf(plan, request.cost);
     const id = waiter?.seq ?? lane.ports.nextCallId();

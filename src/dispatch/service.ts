@@ -63,7 +63,7 @@ export class Service {
         // Those that are let go leave in goes of their own, each of which starts calls: no call pulls others along.
         if (next.ending.instead !== undefined) break;
         // Of very many that are leaving the rest follow in goes of their own, and pump again.
-        if (!endings.clear(now)) return;
+        if (!endings.clear(now, () => this.next())) return;
         continue;
       }
       if (this.canServe(next, now)) {
@@ -81,12 +81,17 @@ export class Service {
 
   /** The waiter that is served next. */
   next(): Waiter | undefined {
-    return this.#core.line.next(freePlaces(this.#core) > 0);
+    const { turns } = this.#parts;
+    return this.#core.line.next(freePlaces(this.#core) > 0 && (!turns.isOn || turns.hasPlaced));
   }
 
   canServe(waiter: Waiter, now: number): boolean {
     if (waiter.request.needsPlace && freePlaces(this.#core) <= 0) return false;
-    return this.#core.gate.canStart(waiter.costs, now);
+    const { gate } = this.#core;
+    const { turns } = this.#parts;
+    if (!turns.isOn) return gate.canStart(waiter.costs, now);
+    const at = Math.max(turns.readyAt(waiter), gate.dueAt(waiter.costs, now));
+    return !gate.isHeld(now) && at <= now + DUE_MS;
   }
 
   /** The named waiter takes its step; true if it may still start. */
@@ -111,7 +116,8 @@ export class Service {
     const next = this.next();
     if (next !== undefined && next.ending?.instead === undefined) {
       const hasPlace = !next.request.needsPlace || freePlaces(this.#core) > 0;
-      const start = hasPlace ? Math.max(gate.dueAt(next.costs, now), gate.turnAt) : this.#stallAt();
+      const turnAt = turns.isOn ? turns.readyAt(next) : now;
+      const start = hasPlace ? Math.max(gate.dueAt(next.costs, now), turnAt) : this.#stallAt();
       at = Math.min(at, start, endings.dueAt, watch.dueAt, now + LONGEST_TIMER_MS);
       if (endings.limited > 0) at = Math.min(at, now + WALL_CHECK_MS);
     }

@@ -18,6 +18,7 @@ import { observe } from './observed.ts';
 import type { LanePorts } from './ports.ts';
 import type { RaiseHost } from './raise.ts';
 import { Recent } from './recent.ts';
+import type { Refusal } from './refusals.ts';
 import { limitOf, type Request } from './request.ts';
 import { tell } from './telling.ts';
 import { Top } from './top.ts';
@@ -50,6 +51,7 @@ export interface Books extends LaneCore {
   readonly pump: () => void;
   readonly correct: (call: ActiveCall, actual: Parameters<ActiveCall['settle']>[0]) => void;
   readonly replan: (plan: DownstreamPlan) => void;
+  readonly cancel: (matches: (request: Request) => boolean, refusal: Refusal) => number;
   readonly dispose: () => void;
 }
 

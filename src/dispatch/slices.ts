@@ -28,6 +28,15 @@ export class Slices {
     return !this.#isRunning;
   }
 
+  /** Those among them that were let go, and would start. */
+  get letGo(): number {
+    let count = 0;
+    for (let i = this.#next; i < this.#pending.length; i++) {
+      if (this.#pending[i]!.ending?.instead !== undefined) count++;
+    }
+    return count;
+  }
+
   /** What a waiter that has ended is rejected with. In a crowd without a stack: ten thousand equal ones help nobody. */
   reasonOf(waiter: Waiter): unknown {
     if (this.#pending.length < CROWD) return waiter.ending?.reasonOf(waiter);

@@ -6,38 +6,45 @@ import { limitOf, type Request } from './request.ts';
 import { tell } from './telling.ts';
 import type { Waiter } from './waiter.ts';
 
-/** Refuses a call in the turn in which it was made: counted, told, rejected. */
+/** Refuses a call in the turn in which it was made: counted, told, rejected. `waiter`: one that had been let go. */
 export function refuse(
   core: LaneCore,
   request: Request,
   refusal: Refusal,
   now: number,
   expected?: Expectation,
+  waiter?: Waiter,
 ): Promise<never> {
   const told = expected === undefined ? undefined : shown(core, expected, now);
   const error = refusal.make({
     downstream: core.name,
     request,
     wallNow: core.ports.clock.wallNow(),
-    waitedMs: 0,
+    waitedMs: waiter === undefined ? 0 : now - waiter.since,
     expectedMs: told?.ms,
     affordMs: limitOf(request) - now,
     limitedBy: told?.limitedBy,
     limit: told?.limit,
   });
   core.incidents.touch(request.tool);
-  return turnAway(core, request, error, told?.limit);
+  return turnAway(core, request, error, told?.limit, waiter);
 }
 
 /** Rejects with an error that exists already. */
-export function turnAway(core: LaneCore, request: Request, error: AdmissionError, limit?: string): Promise<never> {
+export function turnAway(
+  core: LaneCore,
+  request: Request,
+  error: AdmissionError,
+  limit?: string,
+  waiter?: Waiter,
+): Promise<never> {
   const { ports, tally, name } = core;
   tally.refuse(error.code);
   ports.recent.refused(core.lastNow);
   if (ports.bus.wantsWaits) {
     const { code, expectedWaitMs, limitedBy, retryAfterMs } = error;
     const told = { code, expectedMs: expectedWaitMs, limitedBy, limit, retryAfterMs };
-    tell(ports, name, 'refused', ports.nextCallId(), request, error.waitedMs, told);
+    tell(ports, name, 'refused', waiter?.seq ?? ports.nextCallId(), request, error.waitedMs, told);
   }
   return Promise.reject(error);
 }

@@ -8,20 +8,13 @@ import type { Engine, EngineMaker, Turn } from './engine.ts';
 import type { FlightShadow } from './flight-host.ts';
 import { queueFull, turnDropped } from './refusals.ts';
 import type { Request } from './request.ts';
+import { firstOf, Shared, TurnPool } from './turn-pool.ts';
 import type { Waiter } from './waiter.ts';
 
 /** An engine answers within some milliseconds: a queue counts as full only once it has been silent for so long. */
 const SILENT_MS = 50;
 /** Calls beyond a full queue that may find out at a time whether they could start at once. */
 const MOST_TRIED = 32;
-
-/** A turn that nobody has taken yet. */
-interface Kept {
-  readonly turn: Turn;
-  readonly at: number;
-  /** How much later than the one before it, by the engine's pace. */
-  readonly gapMs: number;
-}
 
 /** What the turns of a lane need of it. */
 export interface TurnsHost extends LaneCore {
@@ -41,10 +34,12 @@ export class Turns implements FlightShadow {
   #plan: DownstreamPlan | undefined;
   #engine: Engine | undefined;
   #hadEngine = false;
-  /** Turns asked for and neither granted nor dropped. */
-  #asked = 0;
-  #kept: Kept[] = [];
-  #inFlight = new Map<ActiveCall, Turn>();
+  /** Of calls that take a place, and of those that run in one: neither starts on a turn of the other sort. */
+  readonly #placed = new TurnPool();
+  readonly #nested = new TurnPool();
+  /** Turns in hand that were not enough for the next call were given back; nothing is asked for in their place yet. */
+  #isSparing = false;
+  #inFlight = new Map<ActiveCall, readonly Shared[]>();
   #takenAt = Number.NEGATIVE_INFINITY;
   #cameAt = Number.NEGATIVE_INFINITY;
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -71,41 +66,51 @@ export class Turns implements FlightShadow {
     if (maker === undefined || maker !== this.#maker || this.#engine?.suits(plan) === false) {
       this.#leave();
       this.#maker = maker;
-      this.#setTurnAt();
+      this.#lane.gate.isByTurns = maker !== undefined;
     }
     return maker === undefined ? undefined : this;
   }
 
   /** Asks for what is missing and gives back what nobody waits for. `waiter`: one that has just come. */
   tend(waiter?: Waiter): void {
-    const { line } = this.#lane;
     if (this.#maker === undefined) return;
-    if (line.length === 0) {
-      this.#giveBack();
-      return;
-    }
-    let missing = Math.min(line.length, this.#made().mostAsked) - this.#asked - this.#kept.length;
-    if (missing <= 0) return;
-    if (waiter !== undefined && missing === 1) {
-      this.#ask(waiter);
-      return;
-    }
-    let skipped = this.#asked + this.#kept.length;
-    for (const one of line) {
-      if (skipped-- > 0) continue;
-      if (missing-- <= 0) return;
-      this.#ask(one);
+    if (waiter !== undefined) this.#poolOf(waiter).add(waiter, this.#weightOf(waiter));
+    for (const pool of [this.#nested, this.#placed]) {
+      if (pool.waiting === 0) pool.giveBack();
+      else this.#askFor(pool, waiter);
     }
   }
 
-  /** A waiter starts on the turn that has been here longest. */
-  take(call: ActiveCall, now: number): void {
-    const kept = this.#kept.shift();
-    if (kept === undefined) return;
+  /** A waiter has left the line without having started. */
+  gone(waiter: Waiter): void {
+    if (this.#maker !== undefined) this.#poolOf(waiter).gone(waiter);
+  }
+
+  /** What waits may cost something else now. */
+  recount(): void {
+    this.#placed.forgetWaiters();
+    this.#nested.forgetWaiters();
+    if (this.#maker === undefined) return;
+    for (const waiter of this.#lane.line) this.#poolOf(waiter).add(waiter, this.#weightOf(waiter));
+  }
+
+  /** Whether there is a turn for a call that takes a place: without one, nested calls need not let it pass. */
+  get hasPlaced(): boolean {
+    return this.#placed.kept > 0;
+  }
+
+  /** When a waiter's turn is, Infinity while that is not known. */
+  readyAt(waiter: Waiter): number {
+    return this.#poolOf(waiter).readyAt(waiter, this.#takenAt);
+  }
+
+  /** A waiter starts on the turns that have been here longest. */
+  take(waiter: Waiter, call: ActiveCall, now: number): void {
+    const turns = this.#poolOf(waiter).take(waiter);
     this.#takenAt = now;
-    if (call.request.needsPlace) this.#inFlight.set(call, kept.turn);
-    else this.#end(kept.turn);
-    this.#setTurnAt();
+    this.#isSparing = false;
+    if (call.request.needsPlace) this.#inFlight.set(call, turns);
+    else this.#end(turns);
   }
 
   learn(verdict: Verdict, call: ActiveCall): void {
@@ -114,10 +119,10 @@ export class Turns implements FlightShadow {
   }
 
   ended(call: ActiveCall): void {
-    const turn = this.#inFlight.get(call);
-    if (turn === undefined) return;
+    const turns = this.#inFlight.get(call);
+    if (turns === undefined) return;
     this.#inFlight.delete(call);
-    this.#end(turn);
+    this.#end(turns);
   }
 
   /** Whether a call that finds the queue full may still be one that starts at once: the engine has yet to say. */
@@ -145,9 +150,40 @@ export class Turns implements FlightShadow {
     this.#maker = undefined;
   }
 
-  #end(turn: Turn): void {
+  #end(turns: readonly Shared[]): void {
     this.#endedAt = this.#lane.lastNow;
-    turn.end();
+    for (const turn of turns) turn.end();
+  }
+
+  #poolOf({ request }: Waiter): TurnPool {
+    return request.needsPlace ? this.#placed : this.#nested;
+  }
+
+  #weightOf(waiter: Waiter): number {
+    const { costs, request } = waiter;
+    return this.#made().weightOf({ costs, permits: this.#permitsOf(waiter), isNested: !request.needsPlace });
+  }
+
+  #askFor(pool: TurnPool, newcomer: Waiter | undefined): void {
+    const { line } = this.#lane;
+    const engine = this.#made();
+    const isPlaced = pool === this.#placed;
+    const next = isPlaced ? line.next(true) : undefined;
+    if (isPlaced && next !== undefined && this.#mustSpare(next)) this.#isSparing = true;
+    if (isPlaced && this.#isSparing && newcomer === undefined && pool.asked > 0) return;
+    const most = isPlaced ? engine.mostAsked : Number.POSITIVE_INFINITY;
+    const alone =
+      newcomer && this.#poolOf(newcomer) === pool && most > line.length ? pool.missingFor(newcomer) : undefined;
+    if (alone !== undefined) this.#ask(newcomer!, alone);
+    else for (const [waiter, weight] of pool.missing(firstOf(next, line), most)) this.#ask(waiter, weight);
+  }
+
+  /** Held turns may be what the missing ones wait for: they are given back, and not asked for anew before the next start. */
+  #mustSpare(next: Waiter): boolean {
+    const pool = this.#placed;
+    if (pool.kept === 0 || this.#engine?.countsPlaces() !== true || pool.readyAt(next, 0) < Number.POSITIVE_INFINITY)
+      return false;
+    return pool.giveBack();
   }
 
   #made(): Engine {
@@ -159,29 +195,41 @@ export class Turns implements FlightShadow {
     return this.#engine;
   }
 
-  #ask(waiter: Waiter): void {
+  /** In as many turns as the weight needs. */
+  #ask(waiter: Waiter, weight: number): void {
+    const most = this.#made().mostPerTurn();
+    let left = weight;
+    do {
+      this.#askOne(waiter, Math.min(left, most));
+      left -= most;
+    } while (left > 0);
+  }
+
+  #askOne(waiter: Waiter, weight: number): void {
     const engine = this.#made();
     const { request } = waiter;
+    const pool = this.#poolOf(waiter);
     const askedAt = this.#lane.ports.clock.now();
-    this.#asked++;
+    pool.asks(weight);
     engine.ask({
-      costs: waiter.costs,
-      permits: this.#permitsOf(waiter),
+      weight,
       priority: request.needsPlace ? request.priority : 'nested',
       granted: (turn) => {
         if (engine !== this.#engine) turn.end();
-        else this.#came(turn, askedAt);
+        else this.#came(pool, turn, weight, askedAt);
       },
       dropped: (why) => {
-        if (engine === this.#engine) this.#dropped(waiter, why);
+        if (engine !== this.#engine) return;
+        pool.answered(weight);
+        this.#dropped(pool, waiter, why);
       },
     });
   }
 
-  #came(turn: Turn, askedAt: number): void {
+  #came(pool: TurnPool, turn: Turn, weight: number, askedAt: number): void {
     const lane = this.#lane;
     const now = lane.readNow();
-    this.#asked--;
+    pool.answered(weight);
     const sinceLast = now - this.#cameAt;
     const freeAt = Math.max(askedAt, this.#cameAt, this.#endedAt);
     // Asked for before the last one came, and no turn was given back since: it is the engine that made it wait.
@@ -189,19 +237,16 @@ export class Turns implements FlightShadow {
     const paceMs = Math.max(this.#paceMs, this.#engine?.leastGapMs ?? 0);
     const gapMs = Math.max(now - freeAt, Math.min(paceMs, sinceLast));
     this.#cameAt = now;
-    this.#kept.push({ turn, at: now, gapMs });
-    this.#setTurnAt();
+    pool.keep({ turn: new Shared(turn), at: now, gapMs, weight });
     lane.pump(now);
   }
 
-  #dropped(waiter: Waiter, why: unknown): void {
-    this.#asked--;
+  #dropped(pool: TurnPool, waiter: Waiter, why: unknown): void {
     const { line } = this.#lane;
-    const isShort = this.#asked + this.#kept.length < line.length;
+    const isShort = pool === this.#placed && pool.asked + pool.kept < pool.waiting;
     const victim =
       waiter.isInLine && waiter.ending === undefined ? waiter : isShort ? line.displaceable(-1) : undefined;
-    if (victim === undefined) return;
-    this.#endings.refuse(victim, turnDropped(why), this.#lane.readNow());
+    if (victim !== undefined) this.#endings.refuse(victim, turnDropped(why), this.#lane.readNow());
     this.#lane.pump();
   }
 
@@ -213,30 +258,18 @@ export class Turns implements FlightShadow {
     return named ?? this.#plan?.defaultCost[REQUESTS] ?? 1;
   }
 
-  #setTurnAt(): void {
-    const { gate } = this.#lane;
-    const first = this.#kept[0];
-    if (this.#maker === undefined) gate.turnAt = Number.NEGATIVE_INFINITY;
-    else if (first === undefined) gate.turnAt = Number.POSITIVE_INFINITY;
-    else gate.turnAt = Math.max(first.at, this.#takenAt + first.gapMs);
-  }
-
-  #giveBack(): void {
-    if (this.#kept.length === 0) return;
-    for (const { turn } of this.#kept) this.#end(turn);
-    this.#kept = [];
-    this.#setTurnAt();
-  }
-
   #leave(): void {
-    this.#giveBack();
-    for (const turn of this.#inFlight.values()) turn.end();
+    this.#placed.giveBack();
+    this.#nested.giveBack();
+    for (const turns of this.#inFlight.values()) for (const turn of turns) turn.end();
     this.#inFlight = new Map();
     const engine = this.#engine;
     // Before it is closed: what it drops then is nobody's any more.
     this.#engine = undefined;
     engine?.close();
-    this.#asked = 0;
+    this.#placed.forgetAsked();
+    this.#nested.forgetAsked();
+    this.#isSparing = false;
     this.#paceMs = 0;
   }
 

@@ -37,10 +37,10 @@ export class Gate {
   /** The end of a hold after which no call has started yet. */
   holdEnd: number | undefined;
   /**
-   * Where an engine hands out turns: when the next one may be taken, Infinity while there is none. Asked only
-   * where the ledger is in force, which it always is there: other lanes do not pay for it.
+   * An engine hands out turns: nothing starts that has none. Asked only where the ledger is in force, which it always
+   * is there: other lanes do not pay for it.
    */
-  turnAt = Number.NEGATIVE_INFINITY;
+  isByTurns = false;
   /** Goes up whenever a start could come later than was thought before, other than by other starts. */
   revision = 0;
   #ledgerUntil = Number.NEGATIVE_INFINITY;
@@ -62,7 +62,7 @@ export class Gate {
     if (this.isHeld(now)) return false;
     if (this.plan.unlimited) return true;
     if (now < this.#ledgerUntil || now < this.caps.until || this.#spacingMs(now) > 0)
-      return this.turnAt <= now + DUE_MS && this.dueAt(costs, now) <= now + DUE_MS;
+      return !this.isByTurns && this.dueAt(costs, now) <= now + DUE_MS;
     const at = this.time.at(now) + DUE_MS;
     for (let i = 0; i < costs.length; i++) {
       const cost = costs[i]!;

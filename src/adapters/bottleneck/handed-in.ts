@@ -1,8 +1,8 @@
 import { PolicyError } from '../../base/errors.ts';
 import { show } from '../../base/text.ts';
-import type { Engine, EngineMaker } from '../../dispatch/engine.ts';
+import type { Engine, EngineMaker, TurnNeed } from '../../dispatch/engine.ts';
 import { engineOf, type LimiterLike } from './limiter.ts';
-import { settingsOf } from './settings.ts';
+import { type Settings, settingsOf } from './settings.ts';
 
 /** What is used of a `Bottleneck.Group`. */
 export interface GroupLike {
@@ -37,17 +37,31 @@ export function bottleneckEngine(limiter: LimiterLike | GroupLike): EngineMaker 
         leastGapMs: typeof minTime === 'number' ? minTime : 0,
         suits: () => true,
         close: () => undefined,
-        weightOf: ({ permits, priority }) => weightOf(own(), permits, priority === 'nested'),
+        weightOf: (need) => weightOf(own(), need),
+        mostPerTurn: () => mostPerTurn(settingsOf(own()) ?? {}),
+        countsPlaces: () => typeof settingsOf(own())?.maxConcurrent === 'number',
       });
     },
   };
 }
 
-/** What it can ever let pass at once; of a nested call nothing where places are counted: its outer call holds one. */
-function weightOf(limiter: LimiterLike, permits: number, isNested: boolean): number {
+/** No more than there are places; of a nested call nothing where places are counted: its outer call holds one. */
+function weightOf(limiter: LimiterLike, { permits, isNested }: TurnNeed): number {
   const { maxConcurrent } = settingsOf(limiter) ?? {};
   if (typeof maxConcurrent !== 'number') return permits;
   return isNested ? 0 : Math.min(permits, maxConcurrent);
+}
+
+/** A job that weighs more than the limiter can ever let pass at once would wait for ever, and all others behind it. */
+function mostPerTurn(settings: Settings): number {
+  const { maxConcurrent, reservoirRefreshInterval: refreshes, reservoirIncreaseInterval: increases } = settings;
+  const most = [
+    maxConcurrent,
+    refreshes !== null && increases === null ? settings.reservoirRefreshAmount : null,
+    increases !== null && refreshes === null ? settings.reservoirIncreaseMaximum : null,
+  ];
+  const limits = most.filter((one): one is number => typeof one === 'number');
+  return Math.max(1, Math.floor(Math.min(...limits)));
 }
 
 export function isLimiter(value: unknown): value is LimiterLike {

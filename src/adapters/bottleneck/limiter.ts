@@ -29,7 +29,7 @@ function dropsOf(limiter: LimiterLike): WeakMap<object, () => void> {
 }
 
 /** Asks a limiter for one turn: a job of its own, which lasts as long as the turn. */
-export function askLimiter(limiter: LimiterLike, ask: TurnAsk, weight: number): void {
+export function askLimiter(limiter: LimiterLike, ask: TurnAsk): void {
   let isOver = false;
   const drop = (why: unknown): void => {
     if (isOver) return;
@@ -45,10 +45,14 @@ export function askLimiter(limiter: LimiterLike, ask: TurnAsk, weight: number): 
       isOver = true;
       ask.granted({ end: resolve });
     });
-  dropsOf(limiter).set(job, () => drop(new Error('This job has been dropped by Bottleneck')));
+  // Where it rejects too, that comes first and says more.
+  const dropSoon = (): void => {
+    void Promise.resolve().then(() => drop(new Error('This job has been dropped by Bottleneck')));
+  };
+  dropsOf(limiter).set(job, dropSoon);
   let done: PromiseLike<void>;
   try {
-    done = limiter.schedule({ priority: PRIORITIES[ask.priority], weight }, job);
+    done = limiter.schedule({ priority: PRIORITIES[ask.priority], weight: ask.weight }, job);
   } catch (error) {
     void Promise.resolve().then(() => drop(error));
     return;
@@ -57,10 +61,6 @@ export function askLimiter(limiter: LimiterLike, ask: TurnAsk, weight: number): 
 }
 
 /** The engine that asks a limiter, whichever it is by then. */
-export function engineOf(
-  limiterNow: () => LimiterLike,
-  options: Omit<Engine, 'ask'> & { readonly weightOf: (ask: TurnAsk) => number },
-): Engine {
-  const { weightOf, ...rest } = options;
-  return { ...rest, ask: (ask) => askLimiter(limiterNow(), ask, weightOf(ask)) };
+export function engineOf(limiterNow: () => LimiterLike, options: Omit<Engine, 'ask'>): Engine {
+  return { ...options, ask: (ask) => askLimiter(limiterNow(), ask) };
 }
