@@ -34,7 +34,7 @@ export async function closeAll(
   let leaving = composition.slices.letGo;
   for (const { line } of lanes) leaving += line.length;
   await desk.close(Math.max(0, within - (clock.now() - from)));
-  composition.watching.by?.stop();
+  composition.watching.watcher?.stop();
   telemetry.close();
   return {
     settled: after.settled - before.settled,

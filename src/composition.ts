@@ -45,7 +45,7 @@ export class Composition {
   readonly registry: Registry;
   readonly env: Environment;
   readonly inside: Inside;
-  readonly watching: Watching = { by: undefined };
+  readonly watching: Watching = { by: undefined, watcher: undefined, cover: undefined };
   isClosed = false;
   /** Set once it is being closed. */
   closing: Promise<ClosingReport> | undefined;
@@ -186,7 +186,7 @@ export class Composition {
   snapshot(): Snapshot {
     const { name } = this.#options;
     const { pending, dropped, sinks } = this.desk;
-    const { by } = this.watching;
+    const { watcher } = this.watching;
     return {
       schema: 1,
       at: this.clock.wallNow(),
@@ -195,7 +195,7 @@ export class Composition {
       isClosed: this.isClosed,
       alerts: { pending, dropped, sinks },
       downstreams: [...this.downstreams.values()].map(readDownstream),
-      ...(by === undefined ? {} : { inventory: by.inventory() }),
+      ...(watcher === undefined ? {} : { inventory: watcher.inventory() }),
     };
   }
 

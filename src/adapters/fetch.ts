@@ -10,7 +10,7 @@ import { checkUserAgent, createRouter, type Route, type Router, soundContext } f
 import { givenContext } from './support/given-context.ts';
 import { insideOf } from './support/inside.ts';
 import { holdToEnd } from './support/stream.ts';
-import { follow, type Passed, permitFor, underGate } from './support/under-gate.ts';
+import { answered, coverCalls, follow, type Passed, permitFor, underGate } from './support/under-gate.ts';
 
 export type { HttpOptions, LeaseUntil, UnknownHosts } from './fetch/options.ts';
 export type { GatedInit } from './fetch/request.ts';
@@ -56,6 +56,7 @@ export function createFetch<Name extends string>(dispatcher: Dispatcher<Name>, o
     lookup,
     context,
   };
+  coverCalls(inside, ({ downstream, account }, answer) => gate.with({ account }).report(downstream, answer));
   const gated = async (input: string | URL | Request, init?: GatedInit): Promise<Response> => send(parts, input, init);
   return gated as GatedFetch;
 }
@@ -92,10 +93,10 @@ function send(parts: Parts, input: string | URL | Request, init: GatedInit | und
 
 /** A gated fetch further up has the permit for this one, or had it for the one before. */
 async function under(permit: Passed, start: Start, signal: AbortSignal | undefined): Promise<Response> {
-  if (permit.isSpent) return follow(permit, signal, () => start(permit.call));
-  permit.isSpent = true;
+  if (permit.left === 0) return follow(permit, signal, () => start(permit.call));
+  permit.left--;
   const answer = await start(permit.call);
-  permit.answer = answer;
+  answered(permit, answer);
   return answer;
 }
 

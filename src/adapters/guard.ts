@@ -54,7 +54,7 @@ const OPTIONS: readonly (keyof WatchUngatedOptions)[] = ['hiddenRetries', 'mostH
 export function watchUngated(dispatcher: WatchedDispatcher, options: WatchUngatedOptions = {}): UngatedWatch {
   const inside = insideOf(dispatcher);
   const { hiddenRetries = true, mostHosts = MOST_HOSTS } = checked(options);
-  if (inside.watching.by !== undefined) {
+  if (inside.watching.watcher !== undefined) {
     throw new TypeError('watchUngated: this dispatcher is watched already; stop() that watch first, or use it');
   }
   const watch = new Watch(inside, { hiddenRetries, mostHosts });

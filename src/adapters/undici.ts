@@ -8,7 +8,7 @@ import { checkUserAgent, createRouter, type Route, type Router, soundContext } f
 import { givenContext } from './support/given-context.ts';
 import { insideOf } from './support/inside.ts';
 import { endOf } from './support/stream.ts';
-import { follow, type Passed, permitFor } from './support/under-gate.ts';
+import { answered, coverCalls, follow, type Passed, permitFor } from './support/under-gate.ts';
 import { between, type Handler, type Taps } from './undici/handler.ts';
 import { readHeaders, type SentHeaders } from './undici/headers.ts';
 
@@ -59,6 +59,7 @@ export function gate<Name extends string>(dispatcher: Dispatcher<Name>, options:
     lookup,
     context,
   };
+  coverCalls(inside, ({ downstream, account }, answer) => lanes.with({ account }).report(downstream, answer));
   const intercept = (dispatch: Dispatch): Dispatch => {
     // undici counts the parameters.
     return (request, handler) => {
@@ -97,7 +98,7 @@ function send(parts: Parts, dispatch: Dispatch, request: RequestOptions, handler
     const start = (call: HearingCall): Promise<unknown> =>
       attempt.run(call, route, () => dispatch(sent, attempt.handler));
     const permit = permitFor(inside, route);
-    if (permit?.isSpent === false) {
+    if (permit !== undefined && permit.left > 0) {
       attempt.passOn(permit, () => dispatch(sent, attempt.handler));
       return;
     }
@@ -204,10 +205,8 @@ class Attempt {
 
   /** Sends it under a permit that somebody above has taken for it. */
   passOn(permit: Passed, dispatch: () => void): void {
-    permit.isSpent = true;
-    this.#answered = (answer) => {
-      permit.answer = answer;
-    };
+    permit.left--;
+    this.#answered = (answer) => answered(permit, answer);
     dispatch();
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { isThenable } from '../base/text.ts';
 import { type Failure, failureOf, refusalIn } from './failure.ts';
 
 /** One delivery under way. */
@@ -44,10 +45,6 @@ export function beginAttempt(clock: Clock, run: (signal: AbortSignal) => unknown
 
 function ended(failure: Failure | undefined): Attempt {
   return { outcome: Promise.resolve(failure), abort: () => undefined };
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }
 
 function named(name: string, message: string): Error {

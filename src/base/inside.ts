@@ -41,18 +41,27 @@ export interface WatchedCall {
   readonly costs: readonly number[];
   readonly plan: DownstreamPlan;
   readonly state: 'running' | 'overdue' | 'orphaned' | 'settled';
+  readonly host: { readonly account: string | undefined };
 }
 
 /** Stands around every call of a dispatcher. */
-export interface Watcher {
-  /** Calls `fn` with the call, once and at once; returns what it returns, throws what it throws. */
+export interface Around {
+  /** Calls `fn` with the call, once and at once; what it returns or throws comes back. */
   readonly run: <C extends WatchedCall>(call: C, fn: (call: C) => unknown) => unknown;
+}
+
+/** Watches the calls. */
+export interface Watcher extends Around {
   readonly inventory: () => InventorySnapshot;
   readonly stop: () => void;
 }
 
 export interface Watching {
-  by: Watcher | undefined;
+  /** Whoever stands around calls, put together; undefined where nobody does. */
+  by: Around | undefined;
+  watcher: Watcher | undefined;
+  /** Lends the permit of a call to the requests that are made within it. */
+  cover: Around | undefined;
 }
 
 /** Where a running call can be told early of an answer whose body is still to come; works across two copies of this package. */

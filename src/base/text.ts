@@ -38,7 +38,8 @@ export function guarded(run: () => unknown, failed: (error: unknown) => void): v
   }
 }
 
-function isThenable(value: unknown): boolean {
+/** Whether a value can be awaited for another. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }
 

@@ -9,6 +9,8 @@ import type { Request } from './request.ts';
 /** What a running call asks of its lane. */
 export interface CallHost {
   readonly name: string;
+  /** Of its lane, where that is an account's. */
+  readonly account: string | undefined;
   /** What stands for the call in the books of a lane that only observes. */
   readonly ghost?: object;
   readonly nested: <T>(outer: ActiveCall, fn: () => T) => Promise<Awaited<T>>;

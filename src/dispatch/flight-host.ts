@@ -11,6 +11,7 @@ export interface FlightShadow {
 
 /** What the calls in flight need of their lane. */
 export interface FlightHost extends LaneCore {
+  readonly account: string | undefined;
   /** What keeps the books of a lane that only observes, or hands out the turns of one that enforces. */
   readonly follower: FlightShadow | undefined;
   readonly isShut: boolean;

@@ -32,6 +32,10 @@ export class Flight implements CallHost, AbortOwner<ActiveCall> {
     return this.#lane.name;
   }
 
+  get account(): string | undefined {
+    return this.#lane.account;
+  }
+
   /** Takes the permits and, where places are counted, the place; from here on the call is in flight. `waitedMs`: undefined for a call that was never in line. */
   begin(
     request: Request,

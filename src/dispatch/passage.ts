@@ -151,6 +151,7 @@ export class Passage {
 /** What an observed call asks of its lane is asked of the books too. */
 class Haunted implements CallHost {
   readonly name: string;
+  readonly account: string | undefined;
   readonly ghost: Ghost;
   readonly nested: CallHost['nested'];
   readonly release: CallHost['release'];
@@ -161,6 +162,7 @@ class Haunted implements CallHost {
 
   constructor(flight: Flight, ghost: Ghost, lane: PassageHost) {
     this.name = flight.name;
+    this.account = flight.account;
     this.ghost = ghost;
     this.nested = (outer, fn) => flight.nested(outer, fn);
     this.hear = (call, answer) => flight.hear(call, answer);

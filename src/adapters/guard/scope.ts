@@ -50,7 +50,12 @@ export function within<C extends WatchedCall>(owner: object, call: C, fn: (call:
 }
 
 /** Stands for no call: what is begun within it is meant to pass no gate. */
-const ALLOWED: WatchedCall = { costs: [], plan: { name: '' } as DownstreamPlan, state: 'running' };
+const ALLOWED: WatchedCall = {
+  costs: [],
+  plan: { name: '' } as DownstreamPlan,
+  state: 'running',
+  host: { account: undefined },
+};
 
 /** Runs `fn` in an async context whose requests are meant to pass no gate. */
 export function allowing<T>(owner: object, fn: () => T): T {

@@ -1,6 +1,6 @@
 import type { Inside, WatchedCall, Watcher } from '../../base/inside.ts';
 import type { InventorySnapshot } from '../../base/snapshot.ts';
-import { REQUESTS } from '../../base/words.ts';
+import { permitsOf, stand } from '../support/around.ts';
 import { type Listening, listen, type Seen } from './channels.ts';
 import { Findings } from './findings.ts';
 import { Inventory, type Row } from './inventory.ts';
@@ -41,7 +41,7 @@ export class Watch implements Watcher {
       sent: (request, seen) => this.#seen(request, seen),
       redirected: (request) => this.#redirected(request),
     });
-    inside.watching.by = this;
+    stand(inside.watching, 'watcher', this);
   }
 
   run<C extends WatchedCall>(call: C, fn: (call: C) => unknown): unknown {
@@ -63,7 +63,7 @@ export class Watch implements Watcher {
     this.#listening = undefined;
     close();
     const { watching } = this.#inside;
-    if (watching.by === this) watching.by = undefined;
+    if (watching.watcher === this) stand(watching, 'watcher', undefined);
   }
 
   #seen(request: object, { origin, name, method, isUndici }: Seen): void {
@@ -147,11 +147,4 @@ export class Watch implements Watcher {
     this.#unknown.delete(downstream);
     return false;
   }
-}
-
-/** Requests that a call has taken permits for. */
-function permitsOf({ plan, costs }: WatchedCall): number {
-  let most = 1;
-  for (const [i, { unit }] of plan.quotas.entries()) if (unit === REQUESTS) most = Math.max(most, costs[i] ?? 1);
-  return most;
 }

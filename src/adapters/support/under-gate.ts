@@ -1,6 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type HearingCall, type Inside, KNOWN } from '../../base/inside.ts';
+import { HOST_ACCOUNT } from '../../base/hosts.ts';
+import { type HearingCall, type Inside, KNOWN, type WatchedCall } from '../../base/inside.ts';
+import { isThenable } from '../../base/text.ts';
 import type { Call } from '../../dispatch/context.ts';
+import { permitsOf, stand } from './around.ts';
 
 /** Whose lane a request takes: a downstream's, or that of one host under it. */
 interface Lane {
@@ -19,8 +22,12 @@ export interface Permitted {
 
 /** The permit under which a request is being sent. */
 export interface Passed extends Permitted {
-  /** One permit is good for one request: what follows under it, a redirect or a retry, takes its own. */
-  isSpent: boolean;
+  /** What a call around it has: it may be a call of another lane. */
+  readonly outer: Passed | undefined;
+  /** A program's own call, which may make of an answer what it likes: the lane hears of each at once. */
+  readonly isCover: boolean;
+  /** Requests that it is still good for: one. What follows under it, a redirect or a retry, takes its own. */
+  left: number;
   /** What comes of it is known to the lane: the answers of those that follow are learned as theirs. */
   isFollowed: boolean;
   /** Its request has been answered: what still runs in its context is somebody else's. */
@@ -33,7 +40,7 @@ const passed = new AsyncLocalStorage<Passed>();
 
 /** Sends a request that has its permit: a gate further down lets it pass. */
 export async function underGate<T>(permitted: Permitted, send: () => Promise<T>): Promise<T> {
-  const permit: Passed = { ...permitted, isSpent: false, isFollowed: false, isOver: false, answer: undefined };
+  const permit = passedBy(permitted, 1, false);
   try {
     const answer = await passed.run(permit, send);
     if (permit.isFollowed) (permit.call as HearingCall)[KNOWN]?.(answer);
@@ -43,11 +50,75 @@ export async function underGate<T>(permitted: Permitted, send: () => Promise<T>)
   }
 }
 
+/**
+ * From now on a request that is made within a call of its own downstream goes under the permit of that call: a tool
+ * behind the gate may use a client behind the gate, and neither pays nor waits twice. `report` as the dispatcher's.
+ */
+export function coverCalls(inside: Inside, report: (lane: Lane, answer: unknown) => void): void {
+  if (inside.watching.cover !== undefined) return;
+  const run = <C extends WatchedCall>(call: C, fn: (call: C) => unknown): unknown => {
+    const { account } = call.host;
+    const lane = {
+      downstream: call.plan.name,
+      account: account?.startsWith(HOST_ACCOUNT) === true ? account : undefined,
+    };
+    const permitted = {
+      inside,
+      lane,
+      call: call as unknown as Call,
+      report: (answer: unknown) => report({ ...lane, account }, answer),
+    };
+    const permit = passedBy(permitted, permitsOf(call), true);
+    let result: unknown;
+    try {
+      result = passed.run(permit, fn, call);
+    } catch (error) {
+      over(permit, error);
+      throw error;
+    }
+    if (isThenable(result)) return settled(permit, result);
+    return over(permit, result);
+  };
+  stand(inside.watching, 'cover', { run });
+}
+
+async function settled(permit: Passed, result: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    return over(permit, await result);
+  } catch (error) {
+    throw over(permit, error);
+  }
+}
+
+/** The call has come to its end: of what it made of an answer that the lane has heard, nothing is news. */
+function over(permit: Passed, outcome: unknown): unknown {
+  permit.isOver = true;
+  if (permit.isFollowed) (permit.call as HearingCall)[KNOWN]?.(outcome);
+  return outcome;
+}
+
+function passedBy(permitted: Permitted, left: number, isCover: boolean): Passed {
+  const outer = passed.getStore();
+  return { ...permitted, outer, isCover, left, isFollowed: false, isOver: false, answer: undefined };
+}
+
 /** The permit of this lane that what is sent here goes under; undefined where it has none. */
 export function permitFor(inside: Inside, { downstream, account }: Lane): Passed | undefined {
-  const permit = passed.getStore();
-  if (permit === undefined || permit.inside !== inside || permit.isOver) return undefined;
-  return permit.lane.downstream === downstream && permit.lane.account === account ? permit : undefined;
+  for (let permit = passed.getStore(); permit !== undefined; permit = permit.outer) {
+    if (permit.inside !== inside || permit.isOver) continue;
+    if (permit.lane.downstream === downstream && permit.lane.account === account) return permit;
+  }
+  return undefined;
+}
+
+/** A request under a permit that was good for it has been answered. */
+export function answered(permit: Passed, answer: unknown): void {
+  if (!permit.isCover) {
+    permit.answer = answer;
+    return;
+  }
+  permit.isFollowed = true;
+  permit.report(answer);
 }
 
 /**
