@@ -1,3 +1,6 @@
+import { show } from '../../base/text.ts';
+import { invalid } from './options.ts';
+
 /** The `fetch` that a transport of the SDK takes, of any realm. */
 export type TransportFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
@@ -6,10 +9,12 @@ export type TransportFetch = (url: string | URL, init?: RequestInit) => Promise<
  * headers, and so loses the time that the server names; this one throws it with its response, and the lane of
  * `gateClient` holds as long as the server says. The same for a 503 with `Retry-After`; all else is returned.
  *
+ * @throws {InvalidCall} for a `fetch` that is no function.
  * @example
  * const transport = new StreamableHTTPClientTransport(url, { fetch: transportFetch() });
  */
 export function transportFetch(base: TransportFetch = (url, init) => globalThis.fetch(url, init)): TransportFetch {
+  if (typeof base !== 'function') throw invalid('transportFetch', 'fetch', show(base), 'a function');
   return async (url, init) => {
     const response = await base(url, init);
     const { status, headers } = response;

@@ -227,6 +227,10 @@ describe('a 429 of the endpoint itself', () => {
     expect(heldMs('deliveries')).toBe(40_000);
   });
 
+  test('with transportFetch over something that is no fetch is told at once', () => {
+    expect(() => transportFetch({} as never)).toThrow('transportFetch: fetch: expected a function, found an object');
+  });
+
   test('a 503 with a time too: a hold, and the error as it is', async () => {
     const { dispatcher, heldMs } = rig({ deliveries: EASY });
     const client = await busyEndpoint({ fetch: transportFetch() }, 503);
