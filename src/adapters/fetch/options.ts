@@ -31,6 +31,8 @@ export interface HttpOptions {
 /** The same, checked. */
 export interface HttpSettings {
   readonly unknownHosts: UnknownHosts;
+  /** Nobody has said what becomes of hosts that no downstream claims, nor whose a request is. */
+  readonly isByHostsAlone: boolean;
   readonly hostLanes: string;
   readonly untilBody: boolean;
   readonly unreadAfterMs: number;
@@ -85,5 +87,12 @@ export function readHttpOptions(
   if (unreadAfterMs === undefined || unreadAfterMs === 0) {
     return fail('unreadAfter', unreadAfter, `more than 0: ${DURATION_FORM}`);
   }
-  return { unknownHosts, hostLanes, untilBody: leaseUntil !== 'headers', unreadAfterMs, userAgent };
+  return {
+    unknownHosts,
+    isByHostsAlone: options.unknownHosts === undefined && options.lookup === undefined,
+    hostLanes,
+    untilBody: leaseUntil !== 'headers',
+    unreadAfterMs,
+    userAgent,
+  };
 }

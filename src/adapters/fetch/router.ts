@@ -20,10 +20,14 @@ export type Router = (place: Place, said: unknown) => Route | undefined;
 /**
  * The router of one dispatcher.
  *
- * @throws {InvalidCall} where two downstreams claim one host.
+ * @throws {InvalidCall} where two downstreams claim one host, and where none claims any and nothing else says whose a request is.
  */
 export function createRouter(dispatcher: Dispatcher, inside: Inside, settings: HttpSettings, where: string): Router {
   const index = hostIndexOf(inside, where);
+  if (settings.isByHostsAlone && ![...inside.plans().values()].some(({ hosts = [] }) => hosts.length > 0)) {
+    const message = `${where}: no downstream has hosts, so no request would pass a gate. Write hosts: [api.example.com] at the downstreams, give a lookup, or say unknownHosts: 'pass' where hosts come later.`;
+    throw new InvalidCall(message, { downstream: '' });
+  }
   const { unknownHosts, hostLanes } = settings;
   return (place, said) => {
     if (said === false) return undefined;

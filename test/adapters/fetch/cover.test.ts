@@ -111,3 +111,16 @@ describe.each(['fetch', 'undici'])('a request by %s within a call', (kind) => {
     expect(seen().totals.started).toBe(3);
   });
 });
+
+describe('a policy without hosts', () => {
+  const rigged = () => createDispatcher({ downstreams: { api: {} } }, { alertSinks: [], env: {} });
+
+  test.each([
+    ['createFetch', (options: object) => createFetch(rigged(), options)],
+    ['gate', (options: object) => gate(rigged(), options)],
+  ])('%s would gate nothing, and says so, unless something else says what is meant', (name, make) => {
+    expect(() => make({})).toThrow(`${name}: no downstream has hosts, so no request would pass a gate. Write hosts:`);
+    expect(() => make({ unknownHosts: 'pass' })).not.toThrow();
+    expect(() => make({ lookup: () => 'api' })).not.toThrow();
+  });
+});
