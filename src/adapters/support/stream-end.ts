@@ -1,4 +1,4 @@
-import { finished } from 'node:stream';
+import { finished, isErrored } from 'node:stream';
 import { HeldIterable } from './held-iterable.ts';
 import type { Streaming } from './streaming.ts';
 
@@ -71,7 +71,9 @@ function plain(stream: PlainStream, value: unknown): Streaming | undefined {
   const fail = (reason: unknown): void => {
     if (isOver) return;
     if (typeof stream.getReader !== 'function') stream.destroy?.(reason as Error);
-    else if (stream.locked !== true) void stream.cancel?.(reason).catch(() => undefined);
+    // One that has its error tells it to who reads it, unless it is cancelled besides.
+    else if (stream.locked !== true && !isErrored(stream as unknown as NodeJS.ReadableStream))
+      void stream.cancel?.(reason).catch(() => undefined);
   };
   return { value, ended, isRead: () => isBeingRead(stream), fail };
 }

@@ -33,7 +33,7 @@ function rig(options: FetchOptions = {}) {
   const running = () => dispatcher.snapshot().downstreams[0]?.running;
   const outcomes = () => events.flatMap((event) => (event.type === 'settled' ? [event.outcome] : []));
   const gated = createFetch(dispatcher, { leaseUntil: 'body', ...options });
-  return { clock, events, running, outcomes, gated };
+  return { clock, dispatcher, events, running, outcomes, gated };
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -125,6 +125,22 @@ describe('leaseUntil: body', () => {
     await clock.advance(5_000);
     expect(await text).toBe('DEADLINE_EXCEEDED');
     await until(() => running() === 0);
+  });
+
+  test('who reads too late is told that it was aborted, as by any fetch, and not that somebody has read it', async () => {
+    const { gated, running, clock, dispatcher } = rig();
+    const deadline = clock.wallNow() + 5_000;
+    const late = await gated(server.url, { penstock: { deadline } });
+    await clock.advance(5_000);
+    const abort = new AbortController();
+    const aborted = await gated(server.url, { signal: abort.signal });
+    abort.abort();
+    await until(() => running() === 0);
+    const closed = await gated(server.url, { penstock: { deadline: deadline + 60_000 } });
+    await dispatcher.close({ within: 0 });
+    for (const response of [late, aborted, closed]) {
+      await expect(response.text()).rejects.toMatchObject({ name: 'AbortError' });
+    }
   });
 
   test('where there is no body, or an error, the headers are the end', async () => {

@@ -7,6 +7,7 @@ import {
   type Dispatcher,
   type DispatcherEvent,
   type DownstreamPolicyInput,
+  explain,
   isAdmissionError,
   type PolicyInput,
 } from '../../../src/index.ts';
@@ -102,6 +103,7 @@ describe.each(['openai', 'anthropic'] as const)('%s, its retries on', (client) =
     expect([server.arrived.length, count('started')]).toEqual([1, 1]);
     expect(isAdmissionError(error.cause)).toBe(true);
     expect(error.cause).toMatchObject({ code: 'RATE_LIMITED', downstream: 'model' });
+    expect(explain(error)).toEqual(explain(error.cause));
   }, 20_000);
 
   test('headers say what is known of the call', async () => {
