@@ -7,7 +7,7 @@ import { readContext } from './fetch/headers.ts';
 import { type HttpOptions, type HttpSettings, readHttpOptions } from './fetch/options.ts';
 import { type Asked, type GatedInit, readAsked } from './fetch/request.ts';
 import { checkUserAgent, createRouter, type Route, type Router, soundContext } from './fetch/router.ts';
-import { insideOf } from './support/inside.ts';
+import { insideOf, routed } from './support/inside.ts';
 import { holdToEnd } from './support/stream.ts';
 import { underGate } from './support/under-gate.ts';
 
@@ -71,14 +71,17 @@ function send(parts: Parts, input: string | URL | Request, init: GatedInit | und
   const { gate, inside, settings, router, base, lookup } = parts;
   const asked = readAsked(input, init, settings.userAgent);
   const { url } = asked;
-  const route = url === undefined ? undefined : router(url, lookup?.(url, init));
-  if (url === undefined || route === undefined) return base(input, asked.initWith(undefined));
+  const said = url === undefined ? undefined : lookup?.(url, init);
+  const route = url === undefined ? undefined : router(url, said);
+  if (url === undefined || route === undefined) {
+    return routed(inside, said, () => base(input, asked.initWith(undefined)));
+  }
   checkUserAgent(gate, inside, route, asked.hasUserAgent, WHERE);
   const { downstream } = route;
   const ctx = contextOf(parts, route, url, asked, init);
   const start = async (call: Call): Promise<Response> => {
     const sent = asked.initWith(signalOf(call, asked.signal));
-    return underGate(inside, downstream, call, async () => base(input, sent));
+    return underGate(inside, downstream, call, async () => routed(inside, said, () => base(input, sent)));
   };
   if (!settings.untilBody) return gate.callDownstream(downstream, start, ctx);
   return holdToEnd(gate, downstream, start, ctx, { unreadAfterMs: settings.unreadAfterMs });

@@ -44,6 +44,11 @@ export interface WatchedCall {
 export interface Watcher {
   /** Calls `fn` with the call, once and at once; returns what it returns, throws what it throws. */
   readonly run: <C extends WatchedCall>(call: C, fn: (call: C) => unknown) => unknown;
+  /**
+   * Runs `fn`, which sends a request that somebody has given a downstream of his choice, whatever its host: that of
+   * the call around it, or (`false`) none.
+   */
+  readonly routed: <T>(hasGate: boolean, fn: () => T) => T;
   readonly inventory: () => InventorySnapshot;
   readonly stop: () => void;
 }
