@@ -8,7 +8,7 @@ import { type HttpOptions, type HttpSettings, readHttpOptions } from './fetch/op
 import { type Asked, type GatedInit, readAsked } from './fetch/request.ts';
 import { checkUserAgent, createRouter, type Route, type Router, soundContext } from './fetch/router.ts';
 import { givenContext } from './support/given-context.ts';
-import { insideOf } from './support/inside.ts';
+import { insideOf, routed } from './support/inside.ts';
 import { holdToEnd } from './support/stream.ts';
 import { answered, coverCalls, follow, type Passed, permitFor, underGate } from './support/under-gate.ts';
 
@@ -75,15 +75,18 @@ function send(parts: Parts, input: string | URL | Request, init: GatedInit | und
   const { gate, inside, settings, router, base, lookup } = parts;
   const asked = readAsked(input, init, settings.userAgent);
   const { url } = asked;
-  const route = url === undefined ? undefined : router(url, lookup?.(url, init));
-  if (url === undefined || route === undefined) return base(input, asked.initWith(undefined));
+  const said = url === undefined ? undefined : lookup?.(url, init);
+  const route = url === undefined ? undefined : router(url, said);
+  if (url === undefined || route === undefined) {
+    return routed(inside, said, () => base(input, asked.initWith(undefined)));
+  }
   checkUserAgent(gate, inside, route, asked.hasUserAgent, WHERE);
   const { downstream } = route;
   const ctx = contextOf(parts, route, url, asked, init);
   const report = (answer: unknown): void => gate.with({ account: ctx.account }).report(downstream, answer);
   const start: Start = async (call) => {
     const sent = asked.initWith(signalOf(call, asked.signal));
-    return underGate({ inside, lane: route, call, report }, async () => base(input, sent));
+    return underGate({ inside, lane: route, call, report }, async () => routed(inside, said, () => base(input, sent)));
   };
   const permit = permitFor(inside, route);
   if (permit !== undefined) return under(permit, start, asked.signal);

@@ -6,7 +6,7 @@ import { readContext } from './fetch/headers.ts';
 import { type HttpOptions, type HttpSettings, readHttpOptions } from './fetch/options.ts';
 import { checkUserAgent, createRouter, type Route, type Router, soundContext } from './fetch/router.ts';
 import { givenContext } from './support/given-context.ts';
-import { insideOf } from './support/inside.ts';
+import { insideOf, routed } from './support/inside.ts';
 import { endOf } from './support/stream.ts';
 import { answered, coverCalls, follow, type Passed, permitFor } from './support/under-gate.ts';
 import { between, type Handler, type Taps } from './undici/handler.ts';
@@ -89,17 +89,18 @@ function send(parts: Parts, dispatch: Dispatch, request: RequestOptions, handler
     const url = urlOf(request);
     const headers = readHeaders(request.headers, settings.userAgent);
     const sent = headers.sent === request.headers ? request : { ...request, headers: headers.sent };
-    const route = parts.router(url, parts.lookup?.(url, request));
+    const said = parts.lookup?.(url, request);
+    const route = parts.router(url, said);
     if (route === undefined) {
-      dispatch(sent, handler);
+      routed(inside, said, () => dispatch(sent, handler));
       return;
     }
     checkUserAgent(lanes, inside, route, headers.isNamed, WHERE);
-    const start = (call: HearingCall): Promise<unknown> =>
-      attempt.run(call, route, () => dispatch(sent, attempt.handler));
+    const go = (): boolean => routed(inside, said, () => dispatch(sent, attempt.handler));
+    const start = (call: HearingCall): Promise<unknown> => attempt.run(call, route, go);
     const permit = permitFor(inside, route);
     if (permit !== undefined && permit.left > 0) {
-      attempt.passOn(permit, () => dispatch(sent, attempt.handler));
+      attempt.passOn(permit, go);
       return;
     }
     attempt.begin();

@@ -52,6 +52,11 @@ export interface Around {
 
 /** Watches the calls. */
 export interface Watcher extends Around {
+  /**
+   * Runs `fn`, which sends a request that somebody has given a downstream of his choice, whatever its host: that of
+   * the call around it, or (`false`) none.
+   */
+  readonly routed: <T>(hasGate: boolean, fn: () => T) => T;
   readonly inventory: () => InventorySnapshot;
   readonly stop: () => void;
 }

@@ -7,6 +7,8 @@ import { ENDINGS } from '../guard/parse.ts';
 
 /** Folders that hold no code of this program. */
 const NOT_OURS = new Set(['node_modules', 'dist', '.git']);
+/** In a package that was named there is nothing else to read than what was built. */
+const NOT_OF_PACKAGE = new Set(['node_modules', '.git']);
 const TEST_FOLDERS = new Set(['test', 'tests', '__tests__', '__mocks__']);
 const TEST_FILE = /\.(?:test|spec)\.\w+$/;
 const DECLARATION = /\.d\.(?:\w+\.)?[cm]?ts$/;
@@ -27,6 +29,13 @@ export interface GuardFiles {
   readonly tests: number;
   /** Folders that could not be read; what else there is was. */
   readonly unread: readonly { readonly shown: string; readonly problem: string }[];
+}
+
+/** A folder that was named. */
+interface From {
+  readonly root: string;
+  /** Folders in it that are not read. */
+  readonly passed: ReadonlySet<string>;
 }
 
 type Ignores = (path: string, isFolder: boolean) => boolean | undefined;
@@ -58,19 +67,24 @@ class Walk {
       this.files.push({ path: root, shown: shownAs(root), below: basename(root) });
       return;
     }
-    await this.#folder(resolve(root), resolve(root), await ignoredAbove(resolve(root)), false);
+    const path = resolve(root);
+    // What this repository ignores says nothing of what lies in a package.
+    const isPackage = path.split(sep).includes('node_modules');
+    const passed = isPackage ? NOT_OF_PACKAGE : NOT_OURS;
+    await this.#folder({ root: path, passed }, path, isPackage ? [] : await ignoredAbove(path), false);
   }
 
-  async #folder(root: string, folder: string, above: readonly Ignores[], isTest: boolean): Promise<void> {
+  async #folder(from: From, folder: string, above: readonly Ignores[], isTest: boolean): Promise<void> {
     const rules = [...above, ...(await ignoredIn(folder))];
     for (const entry of await this.#entries(folder)) {
       const path = join(folder, entry.name);
       const isFolder = entry.isDirectory();
-      if (isFolder ? NOT_OURS.has(entry.name) : !isCode(entry.name)) continue;
+      if (isFolder ? from.passed.has(entry.name) : !isCode(entry.name)) continue;
       if (isIgnored(rules, path, isFolder)) continue;
       const isOfTests = isTest || (isFolder ? TEST_FOLDERS.has(entry.name) : TEST_FILE.test(entry.name));
-      if (isFolder) await this.#folder(root, path, rules, isOfTests);
-      else if (entry.isFile() || (entry.isSymbolicLink() && (await isFileAt(path)))) this.#file(root, path, isOfTests);
+      if (isFolder) await this.#folder(from, path, rules, isOfTests);
+      else if (entry.isFile() || (entry.isSymbolicLink() && (await isFileAt(path))))
+        this.#file(from.root, path, isOfTests);
     }
   }
 

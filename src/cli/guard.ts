@@ -103,7 +103,10 @@ async function look({ roots, allow, scan, hasTests }: Asked): Promise<GuardRepor
   const { files, tests, unread } = await filesBelow(roots, hasTests);
   if (files.length === 0) {
     if (unread[0] !== undefined) throw new Error(unread[0].problem);
-    const passed = tests > 0 ? `; ${tests} of tests (--include-tests reads them)` : '';
+    const passed =
+      tests > 0
+        ? `; ${tests} of tests (--include-tests reads them)`
+        : '; node_modules, dist and what .gitignore names are read where they are named themselves';
     throw new Error(`no file to read in ${roots.join(', ')}${passed}`);
   }
   const allowed = allow.map((pattern) => ({ pattern, isMeant: meant(pattern), isUsed: false }));

@@ -37,6 +37,15 @@ describe('files', () => {
     expect(await found('--include-tests')).toEqual([...tests, 'src/a.ts'].map((name) => `${name}:1`).sort());
   });
 
+  test('a package that is named, of which there is only what was built', async () => {
+    writeAll(['node_modules/a/dist/a.js', 'node_modules/a/node_modules/b/b.js', 'dist/c.js', '.git/x']);
+    write({ '.gitignore': 'node_modules/\ndist/\n' });
+    const { out } = await guard(`${folder.path}/node_modules/a`, '--json');
+    expect(JSON.parse(out)).toMatchObject({ read: 1, findings: [{ line: 1 }] });
+    expect((await guard(folder.path)).err).toContain('are read where they are named');
+    expect((await guard(`${folder.path}/dist`)).code).toBe(1);
+  });
+
   test('not what .gitignore names', async () => {
     write({
       '.gitignore': '# built\n/build\n*.gen.ts\nout/\n!keep.gen.ts\n',

@@ -66,7 +66,8 @@ export function nodeOrigin(request: NodeRequest): string {
   const bare = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
   const header = request.getHeader?.('host');
   // A header of the caller's own that names another host says nothing about the port.
-  const authority = typeof header === 'string' && header.startsWith(bare) ? header : bare;
+  const isOwn = typeof header === 'string' && header.startsWith(bare) && /^(?::\d+)?$/.test(header.slice(bare.length));
+  const authority = isOwn ? header : bare;
   return `${String(protocol)}//${authority}`;
 }
 

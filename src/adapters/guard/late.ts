@@ -25,10 +25,20 @@ let handlerKey: symbol | undefined;
 export function whose(request: object): Whose {
   const handler = handlerOf(request);
   if (isResource(handler)) return { kind: 'known', held: handler.runInAsyncScope(current) };
-  const { retry, redirect, queued } = SIGNS.exec(stackNow())?.groups ?? {};
+  const { retry, redirect, queued } = signs();
   if (retry !== undefined) return { kind: 'retry' };
   if (redirect !== undefined) return { kind: 'redirect' };
   return queued === undefined ? { kind: 'known', held: current() } : { kind: 'queued' };
+}
+
+/** Whether it is told of in the async context of a connection, which is that of whoever opened it. */
+export function isLate(): boolean {
+  const { retry, redirect, queued } = signs();
+  return (retry ?? redirect ?? queued) !== undefined;
+}
+
+function signs(): Partial<Record<'retry' | 'redirect' | 'queued', string>> {
+  return SIGNS.exec(stackNow())?.groups ?? {};
 }
 
 function handlerOf(request: object): unknown {

@@ -11,6 +11,8 @@ export class Held {
   outer: Held | undefined;
   /** Requests to hosts of its downstream. */
   requests = 0;
+  /** It stands for one request to whatever host: a gate has said that it is of this call. */
+  isRouted = false;
   /** Answers that sent it to another address: each is followed by a request that no retry is. */
   redirects = 0;
 
@@ -49,6 +51,16 @@ export function within<C extends WatchedCall>(owner: object, call: C, fn: (call:
   return storage.run(new Held(call, owner, unsettled(storage.getStore())), fn, call);
 }
 
+/** Runs `fn` in an async context in which one request, to whatever host, is of the call around it. */
+export function routing<T>(owner: object, fn: (held: Held | undefined) => T): T {
+  let outer = storage?.getStore();
+  while (outer !== undefined && outer.owner !== owner) outer = outer.outer;
+  if (storage === undefined || outer === undefined) return fn(undefined);
+  const held = new Held(outer.call, owner, storage.getStore());
+  held.isRouted = true;
+  return storage.run(held, fn, held);
+}
+
 /** Stands for no call: what is begun within it is meant to pass no gate. */
 const ALLOWED: WatchedCall = {
   costs: [],
@@ -73,10 +85,16 @@ export function isAllowed(from: Held | undefined, owner: object): boolean {
 /** The innermost call of a downstream that has not settled. */
 export function heldOf(from: Held | undefined, owner: object, downstream: string): Held | undefined {
   for (let held = from; held !== undefined; held = held.outer) {
-    const { call } = held;
-    if (held.owner === owner && call.plan.name === downstream && call.state !== 'settled') return held;
+    const { call, isRouted } = held;
+    if (held.owner !== owner || call.state === 'settled') continue;
+    if (isRouted ? held.requests <= held.redirects : call.plan.name === downstream) return held;
   }
   return undefined;
+}
+
+/** What counts the requests of one call, from within outwards. */
+export function* ofOneCall(from: Held): IterableIterator<Held> {
+  for (let held: Held | undefined = from; held?.call === from.call; held = held.outer) yield held;
 }
 
 /** Whether a call of a downstream began this and has settled since. */

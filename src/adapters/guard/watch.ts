@@ -4,11 +4,26 @@ import { permitsOf, stand } from '../support/around.ts';
 import { type Listening, listen, type Seen } from './channels.ts';
 import { Findings } from './findings.ts';
 import { Inventory, type Row } from './inventory.ts';
-import { whose } from './late.ts';
-import { allowing, close, current, type Held, hasEnded, heldOf, isAllowed, open, within } from './scope.ts';
+import { isLate, whose } from './late.ts';
+import {
+  allowing,
+  close,
+  current,
+  type Held,
+  hasEnded,
+  heldOf,
+  isAllowed,
+  ofOneCall,
+  open,
+  routing,
+  within,
+} from './scope.ts';
 
 /** Calls that ran before anybody watched have no async context of ours: for so long at most they are given the benefit of the doubt. */
 const MOST_DOUBT_MS = 600_000;
+
+/** With more than that waiting, those whose calls have settled are forgotten. */
+const MOST_ROUTED = 256;
 
 export interface WatchSettings {
   readonly hiddenRetries: boolean;
@@ -25,6 +40,8 @@ export class Watch implements Watcher {
   readonly #sent = new WeakMap<object, Held>();
   /** Downstreams with calls that began before this did. */
   readonly #unknown = new Set<string>();
+  /** Requests that a gate has routed by its own lights, and that may wait in a pool. */
+  readonly #routed = new Set<Held>();
   readonly #doubtUntil: number;
   #listening: Listening | undefined;
 
@@ -54,6 +71,14 @@ export class Watch implements Watcher {
 
   allow<T>(fn: () => T): T {
     return allowing(this, fn);
+  }
+
+  routed<T>(hasGate: boolean, fn: () => T): T {
+    if (!hasGate) return allowing(this, fn);
+    return routing(this, (held) => {
+      if (held !== undefined) this.#await(held);
+      return fn();
+    });
   }
 
   /** Twice is once. */
@@ -86,8 +111,10 @@ export class Watch implements Watcher {
   #look(row: Row, downstream: string, method: unknown, request: object): void {
     const is = whose(request);
     if (is.kind === 'known') {
-      this.#judge(row, downstream, method, request, is.held);
-    } else if (this.#inside.inFlight(downstream) === 0) {
+      // A handler that was made outside of `allow` may be sent inside of it.
+      const isMeant = isAllowed(current(), this) && !isLate();
+      this.#judge(row, downstream, method, request, isMeant ? current() : is.held);
+    } else if (this.#inside.inFlight(downstream) === 0 && !this.#isRouting()) {
       this.#ungated(row, downstream, method, undefined);
     } else if (is.kind === 'retry' && !this.#inside.isLeased(downstream)) {
       row.gated++;
@@ -115,7 +142,8 @@ export class Watch implements Watcher {
   }
 
   #take(row: Row, held: Held, request: object): void {
-    held.requests++;
+    for (const one of ofOneCall(held)) one.requests++;
+    this.#routed.delete(held);
     row.gated++;
     this.#sent.set(request, held);
   }
@@ -137,7 +165,19 @@ export class Watch implements Watcher {
 
   #redirected(request: object): void {
     const held = this.#sent.get(request);
-    if (held !== undefined) held.redirects++;
+    if (held !== undefined) for (const one of ofOneCall(held)) one.redirects++;
+  }
+
+  #await(held: Held): void {
+    // What has no channel of ours, such as a fetch of a test, is never seen.
+    if (this.#routed.size >= MOST_ROUTED) this.#isRouting();
+    this.#routed.add(held);
+  }
+
+  /** Whether a request may be one that a gate has sent on its way, to whatever host. */
+  #isRouting(): boolean {
+    for (const held of this.#routed) if (held.call.state === 'settled') this.#routed.delete(held);
+    return this.#routed.size > 0;
   }
 
   #isDoubtful(downstream: string): boolean {

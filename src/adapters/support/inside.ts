@@ -14,3 +14,9 @@ export function insideOf<Name extends string>(dispatcher: Dispatcher<Name>, wher
   const message = `${where}: dispatcher: expected what createDispatcher returns, found ${show(dispatcher)}`;
   throw new InvalidCall(message, { downstream: '' });
 }
+
+/** Sends a request as `lookup` has said: whose it is follows from that, and not from its host. */
+export function routed<T>({ watching }: Inside, said: string | false | null | undefined, send: () => T): T {
+  if (watching.watcher === undefined || said === undefined || said === null) return send();
+  return watching.watcher.routed(said !== false, send);
+}

@@ -49,6 +49,8 @@ describe('addresses', () => {
   test('a host header of its own says nothing about another host', () => {
     const own = { protocol: 'http:', host: '10.0.0.1', getHeader: () => 'virtual.test' };
     expect(nodeOrigin(own)).toBe('http://10.0.0.1');
+    const longer = { protocol: 'http:', host: '10.0.0.1', getHeader: () => '10.0.0.1.virtual.test:80' };
+    expect(nodeOrigin(longer)).toBe('http://10.0.0.1');
     const ported = { protocol: 'http:', host: '::1', getHeader: () => '[::1]:81' };
     expect(nodeOrigin(ported)).toBe('http://[::1]:81');
   });
