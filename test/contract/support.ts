@@ -57,6 +57,11 @@ export const EXCEPTIONS: readonly { readonly what: string; readonly bottleneck: 
     bottleneck: 'the slowest quota is paced; the others stop what would be too much in a window',
   },
   {
+    what: 'a nested call takes a permit of its own',
+    bottleneck:
+      'where a limiter that was handed in counts places, it weighs nothing there: a reservoir of the same limiter does not count it',
+  },
+  {
     what: 'the clock of the dispatcher decides',
     bottleneck:
       'the timers and the wall clock of the machine do: a step back of that clock holds the limiter for as long',

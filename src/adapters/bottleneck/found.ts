@@ -29,7 +29,6 @@ export interface BottleneckPolicy {
   maxQueueDepth?: number;
   maxRun?: number;
   priority?: 'interactive' | 'batch';
-  defaultCost?: number;
 }
 
 /** What has been found out so far of one limiter's settings. */

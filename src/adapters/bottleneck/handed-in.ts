@@ -31,23 +31,30 @@ export function bottleneckEngine(limiter: LimiterLike | GroupLike): EngineMaker 
     make: ({ account = NO_ACCOUNT }): Engine => {
       // A group forgets a limiter that was idle for some minutes, and what it has forgotten is not filled any more.
       const own = (): LimiterLike => (isLimiter(limiter) ? limiter : limiter.key(account));
-      const { minTime } = settingsOf(own()) ?? {};
+      const settings = (): Settings => {
+        try {
+          return settingsOf(own()) ?? {};
+        } catch {
+          // The next job hears of it.
+          return {};
+        }
+      };
+      const { minTime } = settings();
       return engineOf(own, {
         mostAsked: Number.POSITIVE_INFINITY,
         leastGapMs: typeof minTime === 'number' ? minTime : 0,
         suits: () => true,
         close: () => undefined,
-        weightOf: (need) => weightOf(own(), need),
-        mostPerTurn: () => mostPerTurn(settingsOf(own()) ?? {}),
-        countsPlaces: () => typeof settingsOf(own())?.maxConcurrent === 'number',
+        weightOf: (need) => weightOf(settings(), need),
+        mostPerTurn: () => mostPerTurn(settings()),
+        countsPlaces: () => typeof settings().maxConcurrent === 'number',
       });
     },
   };
 }
 
 /** No more than there are places; of a nested call nothing where places are counted: its outer call holds one. */
-function weightOf(limiter: LimiterLike, { permits, isNested }: TurnNeed): number {
-  const { maxConcurrent } = settingsOf(limiter) ?? {};
+function weightOf({ maxConcurrent }: Settings, { permits, isNested }: TurnNeed): number {
   if (typeof maxConcurrent !== 'number') return permits;
   return isNested ? 0 : Math.min(permits, maxConcurrent);
 }

@@ -29,7 +29,7 @@ function dropsOf(limiter: LimiterLike): WeakMap<object, () => void> {
 }
 
 /** Asks a limiter for one turn: a job of its own, which lasts as long as the turn. */
-export function askLimiter(limiter: LimiterLike, ask: TurnAsk): void {
+export function askLimiter(limiterNow: () => LimiterLike, ask: TurnAsk): void {
   let isOver = false;
   const drop = (why: unknown): void => {
     if (isOver) return;
@@ -49,18 +49,20 @@ export function askLimiter(limiter: LimiterLike, ask: TurnAsk): void {
   const dropSoon = (): void => {
     void Promise.resolve().then(() => drop(new Error('This job has been dropped by Bottleneck')));
   };
-  dropsOf(limiter).set(job, dropSoon);
   let done: PromiseLike<void>;
   try {
+    const limiter = limiterNow();
+    dropsOf(limiter).set(job, dropSoon);
     done = limiter.schedule({ priority: PRIORITIES[ask.priority], weight: ask.weight }, job);
   } catch (error) {
     void Promise.resolve().then(() => drop(error));
     return;
   }
-  done.then(undefined, drop);
+  // One that says it is done without having run the job is as one that has dropped it.
+  done.then(dropSoon, drop);
 }
 
 /** The engine that asks a limiter, whichever it is by then. */
 export function engineOf(limiterNow: () => LimiterLike, options: Omit<Engine, 'ask'>): Engine {
-  return { ...options, ask: (ask) => askLimiter(limiterNow(), ask) };
+  return { ...options, ask: (ask) => askLimiter(limiterNow, ask) };
 }

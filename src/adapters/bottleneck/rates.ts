@@ -14,7 +14,7 @@ export function readPace(found: Found): void {
       'less than 1 lets no job run at all; no policy does that',
       "dispatcher.pause('<downstream>', { for: '1h' }) while nothing is to run",
     );
-  } else if (most === Number.POSITIVE_INFINITY) {
+  } else if (most !== undefined && most > Number.MAX_SAFE_INTEGER) {
     found.carry('maxConcurrent', 'no limit: the option is left out');
   } else if (most !== undefined) {
     policy.maxConcurrent = Math.floor(most);

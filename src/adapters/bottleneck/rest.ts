@@ -1,4 +1,7 @@
-import { type Found, LONGEST_MS } from './found.ts';
+import { formatDuration } from '../../base/duration.ts';
+import { type BottleneckPolicy, type Found, LONGEST_MS } from './found.ts';
+
+type Quota = NonNullable<BottleneckPolicy['quota']>;
 
 const STRATEGIES: Readonly<Record<number, string>> = { 1: 'LEAK', 2: 'OVERFLOW', 3: 'BLOCK', 4: 'OVERFLOW_PRIORITY' };
 /** What a job has that names no priority. */
@@ -18,7 +21,7 @@ export function readQueue(found: Found): void {
       : 'read only with strategy BLOCK';
     found.leave('penalty', why, isBlock ? 'dispatcher.pause(...) where you want that' : 'nothing');
   }
-  if (depth === undefined || depth === Number.POSITIVE_INFINITY) {
+  if (depth === undefined || depth > Number.MAX_SAFE_INTEGER) {
     if (depth !== undefined) found.carry('highWater', 'no limit: the option is left out');
     if (found.settings.strategy !== undefined && strategy !== 'LEAK') {
       found.leave('strategy', 'read only where highWater is set', 'nothing');
@@ -69,11 +72,15 @@ export function readJob(found: Found): void {
       'expiration',
       `maxRun: ${expiration}, from the start of the call. It is told by call.signal, and keeps its place for leaseGrace unless it stops; for a limit that counts from its arrival give calls a deadline`,
     );
-  } else if (expiration !== undefined && expiration !== Number.POSITIVE_INFINITY) {
+  } else if (expiration === Number.POSITIVE_INFINITY) {
+    found.carry('expiration', 'no limit: the option is left out');
+  } else if (expiration !== undefined) {
     found.fail('expiration', 'a number of milliseconds, more than 0, up to 366 days');
   }
   const priority = found.number('priority', Number.NEGATIVE_INFINITY);
-  if (priority !== undefined && priority !== USUAL_PRIORITY) {
+  if (priority !== undefined && !Number.isInteger(priority)) {
+    found.leave('priority', 'Bottleneck takes a fraction for 5', 'nothing');
+  } else if (priority !== undefined && priority !== USUAL_PRIORITY) {
     const own = priority < USUAL_PRIORITY ? 'interactive' : 'batch';
     policy.priority = own;
     found.carry('priority', `priority: ${own}; there are three classes (0 to 4 interactive, 5 normal, 6 to 9 batch)`);
@@ -89,18 +96,42 @@ function readWeight(found: Found): void {
     found.leave('weight', 'a call takes at least one whole permit', 'cost: 0 in the context of a call that takes none');
     return;
   }
-  const parts: string[] = [];
   const { quota, maxConcurrent } = policy;
-  if (quota !== undefined && weight <= quota.limit) {
-    policy.defaultCost = weight;
-    parts.push(`defaultCost: ${weight}`);
+  if (quota === undefined && maxConcurrent === undefined) {
+    found.leave('weight', 'there is no limit of which it would take more', 'the cost in the context of a call');
+    return;
   }
-  if (maxConcurrent !== undefined && weight <= maxConcurrent) {
+  const most = Math.min(maxConcurrent ?? Number.POSITIVE_INFINITY, quota?.burst ?? quota?.limit ?? weight);
+  if (weight > most) {
+    found.leave(
+      'weight',
+      `more than the ${most} that the limiter ever lets pass: no such job can have run`,
+      'a smaller cost in the context of a call',
+    );
+    return;
+  }
+  const parts: string[] = [];
+  if (quota !== undefined) {
+    const own = inCalls(quota, weight);
+    policy.quota = own;
+    parts.push(`quota: ${own.limit} per ${formatDuration(own.per)}, counted in calls of this weight, each at cost 1`);
+  }
+  if (maxConcurrent !== undefined) {
     policy.maxConcurrent = Math.floor(maxConcurrent / weight);
     parts.push(`maxConcurrent: ${policy.maxConcurrent}, since each call takes one place`);
   }
-  if (parts.length > 0) found.carry('weight', parts.join('; '));
-  else found.leave('weight', 'there is no limit that such a call could fit', 'the cost in the context of a call');
+  found.carry('weight', parts.join('; '));
+}
+
+/** How many calls of one weight a quota admits: never more than the limiter did, which keeps what is too little for one. */
+function inCalls(quota: Quota, weight: number): Quota {
+  const { limit, per, burst } = quota;
+  if (burst === undefined) return { limit: Math.floor(limit / weight), per };
+  const size = Math.floor(burst / weight);
+  const bucket = { burst: size, providerBurst: size };
+  return limit / weight <= size && per * weight <= LONGEST_MS
+    ? { limit, per: per * weight, ...bucket }
+    : { limit: size, per, ...bucket };
 }
 
 const OF_REDIS: Readonly<Record<string, string>> = {

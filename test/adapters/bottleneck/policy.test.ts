@@ -70,6 +70,15 @@ const ROWS: readonly [string, Bottleneck.ConstructorOptions, DownstreamPolicyInp
   ['a job', { expiration: 5_000, priority: 1 }, { maxRun: 5_000, priority: 'interactive' }, []],
   ['a late job', { priority: 9, weight: 2, maxConcurrent: 5 }, { priority: 'batch', maxConcurrent: 2 }, []],
   ['a heavy job', { weight: 3 }, {}, ['weight']],
+  ['one too heavy', { weight: 3, maxConcurrent: 2 }, { maxConcurrent: 2 }, ['weight']],
+  [
+    'heavy jobs, refreshed',
+    { reservoir: 10, reservoirRefreshAmount: 10, reservoirRefreshInterval: 1_000, weight: 3 },
+    { quota: { limit: 3, per: 1_000 }, utilization: 1 },
+    ['reservoirRefreshAmount'],
+  ],
+  ['no end', { expiration: Infinity, maxConcurrent: 1e300, highWater: 1e300 }, {}, []],
+  ['half a priority', { priority: 4.5 }, {}, ['priority']],
   ['what there is not', { whatever: 1 }, {}, ['whatever']],
 ];
 

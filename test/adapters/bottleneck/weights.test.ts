@@ -155,6 +155,33 @@ describe('what calls cost', () => {
     void limiter.disconnect();
   });
 
+  test('a turn in hand that is not enough does not keep away the one that is', async () => {
+    const stage = new Stage(new Bottleneck({ maxConcurrent: 5 }), { whilePaused: 'wait' });
+    stage.dispatcher.pause('api', { for: '10m' });
+    stage.call({ priority: 'batch' }, () => 'light');
+    await pass(50);
+    stage.call({ priority: 'interactive', cost: 5 }, () => 'heavy');
+    await pass(50);
+    stage.dispatcher.resume('api');
+    await pass(1_000);
+    expect(stage.ends).toEqual(['heavy', 'light']);
+  });
+
+  test('another policy hands out no burst a second time', async () => {
+    const policy = { quota: '100/minute', utilization: 0.5, burst: 20, engine: 'bottleneck' } as const;
+    const stage = new Stage(undefined, policy);
+    for (let i = 0; i < 100; i++) stage.call();
+    await pass(500);
+    expect(stage.starts.length).toBeLessThanOrEqual(21);
+    for (const burst of [21, 22, 23]) {
+      stage.dispatcher.apply({ downstreams: { api: { ...policy, burst } } });
+      await pass(500);
+    }
+    // 50 a minute: two in these two seconds, and one each time that a policy is changed at most.
+    expect(stage.starts.length).toBeLessThanOrEqual(20 + 2 + 3);
+    await stage.dispatcher.close({ within: 0 });
+  });
+
   test('sets the pace of a limiter made from a policy, with a burst or without', async () => {
     for (const burst of [1, 2]) {
       const stage = new Stage(undefined, { quota: '20/1s', utilization: 0.5, burst, engine: 'bottleneck' });
