@@ -150,12 +150,13 @@ describe('a file that nobody writes by hand', () => {
   });
 });
 
-test('Penstock itself sends from two places, and gates a third: alerts to their receivers, and `top` to processes', () => {
+test('Penstock itself sends from two places, alerts to their receivers and `top` to processes; adapters hand on what they gate', () => {
   const places = filesOf('src').flatMap((path) =>
     scanText(path, readFileSync(path, 'utf8')).findings.map(({ line, what }) => [path, line, what]),
   );
   expect(places).toEqual([
     ['src/adapters/fetch.ts', expect.any(Number), 'globalThis.fetch'],
+    ['src/adapters/mcp/transport-fetch.ts', expect.any(Number), 'globalThis.fetch(...)'],
     ['src/alerts/sinks/post.ts', expect.any(Number), 'fetch(...)'],
     ['src/cli/top-fetch.ts', expect.any(Number), 'fetch(...)'],
   ]);

@@ -77,7 +77,7 @@ describe('overrides', () => {
     ],
     [
       { PENSTOCK__CARRIER__HOSTS: 'a.example' },
-      'PENSTOCK__CARRIER__HOSTS: expected a list of host names, such as [api.example.com]; found the text "a.example" (a list can only be set in the policy)',
+      'PENSTOCK__CARRIER__HOSTS: expected a list of hosts, such as [api.example.com]; found the text "a.example" (a list can only be set in the policy)',
     ],
     [
       { PENSTOCK__CARRIER__QUOTA__LIMIT: '70' },
