@@ -28,6 +28,7 @@ const FIGURES: readonly Row[] = [
   ['arxiv', 'maxConcurrent', 1, ARXIV],
   ['crossref', 'quota', '1/second', CROSSREF],
   ['crossref', 'maxConcurrent', 1, CROSSREF],
+  ['crossref', 'requiresUserAgent', /name itself/, 'https://github.com/CrossRef/rest-api-doc#etiquette'],
   ['crossref', 'hosts', ['api.crossref.org'], CROSSREF_ACCESS],
   ['crossref-polite', 'quota', '3/second', CROSSREF],
   ['crossref-polite', 'maxConcurrent', 3, CROSSREF],
