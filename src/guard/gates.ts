@@ -105,7 +105,7 @@ export class Gates {
   /** Whether this goes into what `gateToolFunction` returned, or into an agent whose calls of tools are all gated. */
   #isOfGatedTool(at: Syntax, part: Syntax): boolean {
     if (at.type === 'ObjectProperty') {
-      return this.#tools.areOfGatedAgent(at, (call) => this.#isGate(call) && this.#isNamed(call, 'gateToolCalls'));
+      return this.#tools.areOfGatedAgent(at, (call) => this.isGate(call) && this.#isNamed(call, 'gateToolCalls'));
     }
     const callee = isCall(at) ? child(at, 'callee') : undefined;
     if (callee === undefined || list(at, 'arguments')[0] !== part) return false;
@@ -125,8 +125,8 @@ export class Gates {
   }
 
   /** Whether a call is of the gate, by its name and by where that comes from. */
-  #isGate(call: Syntax): boolean {
-    const callee = child(call, 'callee');
+  isGate(call: Syntax): boolean {
+    const callee = isCall(call) ? child(call, 'callee') : undefined;
     const name = callee === undefined ? undefined : this.nameOf(callee);
     if (callee === undefined || name === undefined) return false;
     const modules = this.#origins.of(callee).map(({ module }) => module);
@@ -157,7 +157,7 @@ export class Gates {
   #isHandedOver(call: Syntax, argument: Syntax): boolean {
     const at = list(call, 'arguments').indexOf(argument);
     if (at < 0) return false;
-    if (at > 0 && this.#isGate(call)) return true;
+    if (at > 0 && this.isGate(call)) return true;
     const callee = child(call, 'callee');
     if (callee === undefined) return false;
     if (at === 0 && this.#isAcquired(callee)) return true;
