@@ -1,9 +1,10 @@
+import { connectsGated, isQuiet, type Penstock } from './mcp.ts';
 import { Members } from './members.ts';
 import type { Origins } from './origin.ts';
 import type { Binding } from './scope.ts';
 import { packageOf } from './spec.ts';
 import { bare, child, isCall, isFunction, isMember, isWrapper, keyName, list, type Syntax } from './syntax.ts';
-import { isQuiet, Tools } from './tools.ts';
+import { Tools } from './tools.ts';
 import type { Tree } from './tree.ts';
 
 /** Functions of Penstock whose arguments, the first left out, pass the gate. */
@@ -17,6 +18,7 @@ const GATES = new Set([
   'gateClient',
   'gateServer',
   'createFetch',
+  'transportFetch',
 ]);
 /** Those that Penstock's packages hand nothing to the gate with. */
 const NO_GATES = new Set(['createDispatcher', 'watchUngated', 'inventory']);
@@ -105,24 +107,24 @@ export class Gates {
   /** Whether this goes into what `gateToolFunction` returned, or into an agent whose calls of tools are all gated. */
   #isOfGatedTool(at: Syntax, part: Syntax): boolean {
     if (at.type === 'ObjectProperty') {
-      return this.#tools.areOfGatedAgent(at, (call) => this.isGate(call) && this.#isNamed(call, 'gateToolCalls'));
+      return this.#tools.areOfGatedAgent(
+        at,
+        (call) => this.isGate(call) && this.#penstock.isNamed(call, 'gateToolCalls'),
+      );
     }
     const callee = isCall(at) ? child(at, 'callee') : undefined;
     if (callee === undefined || list(at, 'arguments')[0] !== part) return false;
-    return this.#isMadeBy(callee, 'gateToolFunction');
+    return this.#penstock.isMadeBy(callee, 'gateToolFunction');
   }
 
-  #isNamed(call: Syntax, name: string): boolean {
-    const callee = child(call, 'callee');
-    return callee !== undefined && this.nameOf(callee) === name;
-  }
-
-  /** Whether a value is what this function of Penstock returned. */
-  #isMadeBy(value: Syntax, name: string): boolean {
-    return this.#origins
-      .of(value)
-      .some(({ module, path }) => path.at(-1) === '()' && path.at(-2) === name && !isForeign(module));
-  }
+  readonly #penstock: Penstock = {
+    isGate: (call) => this.isGate(call),
+    isNamed: (call, name) => this.nameOf(child(call, 'callee') ?? call) === name,
+    isMadeBy: (value, name) =>
+      this.#origins
+        .of(value)
+        .some(({ module, path }) => path.at(-1) === '()' && path.at(-2) === name && !isForeign(module)),
+  };
 
   /** Whether a call is of the gate, by its name and by where that comes from. */
   isGate(call: Syntax): boolean {
@@ -160,7 +162,8 @@ export class Gates {
     if (at > 0 && this.isGate(call)) return true;
     const callee = child(call, 'callee');
     if (callee === undefined) return false;
-    if (at === 0 && this.#isAcquired(callee)) return true;
+    if (at === 0 && (this.#isAcquired(callee) || connectsGated(this.#tree, call, this.#penstock))) return true;
+    if (at === 0 && this.#penstock.isNamed(call, 'transportFetch') && this.isGate(call)) return true;
     if (this.#names.has(this.nameOf(callee) ?? '') && !GATES.has(this.nameOf(callee) ?? '')) return true;
     const inner = bare(callee);
     const helper = inner.type === 'Identifier' ? this.#functionOf(this.#tree.bindingOf(inner)) : undefined;

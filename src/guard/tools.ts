@@ -1,6 +1,6 @@
 import type { Origin, Origins } from './origin.ts';
 import { packageOf } from './spec.ts';
-import { bare, child, isCall, isMember, keyName, list, type Syntax } from './syntax.ts';
+import { bare, child, isCall, keyName, list, type Syntax } from './syntax.ts';
 import type { Tree } from './tree.ts';
 
 /** Packages of agent runtimes, and what they call their makers of tools. */
@@ -74,17 +74,4 @@ function isOfRuntime({ module, path }: Origin, name: RegExp): boolean {
 function valueOf(object: Syntax, key: string): Syntax | undefined {
   const found = list(object, 'properties').find((one) => one.type === 'ObjectProperty' && keyName(one, 'key') === key);
   return found === undefined ? undefined : child(found, 'value');
-}
-
-/** Uses of what sends that send nothing of their own. */
-const QUIET = /^(?:close|terminateSession|sessionId|on(?:close|error|message))$/;
-
-/** Whether a name is only read here for what lies beside its calls: `transport.close()`. */
-export function isQuiet(tree: Tree, use: Syntax): boolean {
-  const parent = tree.parentOf(use);
-  return parent !== undefined && isMember(parent) && child(parent, 'object') === use && QUIET.test(nameOf(parent));
-}
-
-function nameOf(member: Syntax): string {
-  return keyName(member, 'property') ?? '';
 }

@@ -30,9 +30,15 @@ describe('the tool function of OpenAI Agents, gated', () => {
   test.each([
     ['the plain one', 'plainTool({ execute: async () => «fetch(u) });'],
     ['a function that is exported', 'export const load = async () => «fetch(u); tool({ execute: load });'],
-    ['a function that is called elsewhere', 'const load = async () => «fetch(u); tool({ execute: load }); await load();'],
+    [
+      'a function that is called elsewhere',
+      'const load = async () => «fetch(u); tool({ execute: load }); await load();',
+    ],
     ['what runs while the tool is made', "tool({ parameters: await «fetch('schema.json'), execute });"],
-    ['tools of another module', "import { gateToolFunction as g } from 'other'; g(d, p)({ execute: () => «fetch(u) });"],
+    [
+      'tools of another module',
+      "import { gateToolFunction as g } from 'other'; g(d, p)({ execute: () => «fetch(u) });",
+    ],
   ])('not: %s', (_, text) => check(`${AGENTS}\n${text}`));
 });
 
@@ -44,7 +50,10 @@ describe('tools of LangChain, handed to the gate', () => {
   test.each([
     ['inline', `const search = tool(async () => fetch(u), { name: 'search' }); export const tools = ${GATED}`],
     ['by name', `const load = async () => fetch(u); const search = tool(load, { name: 'search' }); ${GATED}`],
-    ['one of them', "const s = tool(async () => fetch(u), { name: 's' }); export const g = gateTool(dispatcher, 'web', s);"],
+    [
+      'one of them',
+      "const s = tool(async () => fetch(u), { name: 's' }); export const g = gateTool(dispatcher, 'web', s);",
+    ],
     ['with a class of its own', `const search = new DynamicStructuredTool({ func: async () => fetch(u) }); ${GATED}`],
     ['that, by name', `const func = () => fetch(u); const search = new DynamicStructuredTool({ func }); ${GATED}`],
     [
@@ -71,7 +80,9 @@ describe('tools of LangChain, handed to the gate', () => {
 
   test('of langchain itself, of the AI SDK and of OpenAI Agents by name', () => {
     check(`import { tool } from 'langchain'; const search = tool(() => fetch(u), {}); ${GATED}`);
-    check("import { tool } from 'ai'; const execute = () => fetch(u); const a = tool({ execute }); gateTools(d, { a });");
+    check(
+      "import { tool } from 'ai'; const execute = () => fetch(u); const a = tool({ execute }); gateTools(d, { a });",
+    );
     check(`import { tool } from '@openai/agents'; const search = tool({ execute: () => fetch(u) }); ${GATED}`);
   });
 
@@ -80,7 +91,10 @@ describe('tools of LangChain, handed to the gate', () => {
     ['a tool that is exported', `export const search = tool(async () => «fetch(u), {}); ${GATED}`],
     ['a tool that is called elsewhere', `const search = tool(async () => «fetch(u), {}); ${GATED} search.invoke({});`],
     ['a function that is exported', `export const load = () => «fetch(u); const search = tool(load, {}); ${GATED}`],
-    ['a function that is called elsewhere', `const load = () => «fetch(u); const search = tool(load, {}); ${GATED} load();`],
+    [
+      'a function that is called elsewhere',
+      `const load = () => «fetch(u); const search = tool(load, {}); ${GATED} load();`,
+    ],
     ['what runs while it is made', `const search = tool(load, { schema: await «fetch(u) }); ${GATED}`],
     [
       'a class that is exported',

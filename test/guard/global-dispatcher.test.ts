@@ -17,8 +17,14 @@ describe('the gate in the global dispatcher', () => {
   test.each([
     ['what follows it', `${SET} ${ALL}`],
     ['functions', `export const get = (u) => request(u); ${SET}`],
-    ['a dispatcher with a name', `const agent = new Agent().compose(gate(dispatcher)); setGlobalDispatcher(agent); ${ALL}`],
-    ['more interceptors', `setGlobalDispatcher(new Agent().compose([gate(dispatcher), retry()]).compose(log())); ${ALL}`],
+    [
+      'a dispatcher with a name',
+      `const agent = new Agent().compose(gate(dispatcher)); setGlobalDispatcher(agent); ${ALL}`,
+    ],
+    [
+      'more interceptors',
+      `setGlobalDispatcher(new Agent().compose([gate(dispatcher), retry()]).compose(log())); ${ALL}`,
+    ],
     ['by the module', `undici.setGlobalDispatcher(undici.getGlobalDispatcher().compose(gate(dispatcher))); ${ALL}`],
     ['in a function', `async function main() { ${SET} await request(u); }`],
     ['SDKs on fetch', `${SET} export const openai = new OpenAI(); import OpenAI from 'openai';`],
