@@ -44,12 +44,12 @@ export class Tools {
     const call = options === undefined ? undefined : this.#tree.parentOf(options);
     const callee = call !== undefined && isCall(call) ? child(call, 'callee') : undefined;
     if (options === undefined || callee === undefined || keyName(property, 'key') !== 'tools') return false;
-    const middleware = valueOf(options, 'middleware');
+    const middleware = propertyOf(options, 'middleware');
     if (middleware === undefined || !this.#isOf(callee, /^create(?:React)?Agent$/)) return false;
     return list(this.#written(middleware), 'elements').some((one) => {
       const made = this.#written(one);
       const [described] = isCall(made) ? list(made, 'arguments') : [];
-      const wrap = described === undefined ? undefined : valueOf(this.#written(described), 'wrapToolCall');
+      const wrap = described === undefined ? undefined : propertyOf(this.#written(described), 'wrapToolCall');
       const gate = wrap === undefined ? undefined : this.#written(wrap);
       return gate !== undefined && isCall(gate) && isGate(gate);
     });
@@ -71,7 +71,7 @@ function isOfRuntime({ module, path }: Origin, name: RegExp): boolean {
   return RUNTIME.test(packageOf(module).name) && !path.includes('()') && name.test(path.at(-1) ?? '');
 }
 
-function valueOf(object: Syntax, key: string): Syntax | undefined {
+function propertyOf(object: Syntax, key: string): Syntax | undefined {
   const found = list(object, 'properties').find((one) => one.type === 'ObjectProperty' && keyName(one, 'key') === key);
   return found === undefined ? undefined : child(found, 'value');
 }

@@ -93,7 +93,7 @@ describe('what the pages recommend is no finding', () => {
   const aiTools = `import { tool } from 'ai'; const load = () => fetch(u);
     const search = tool({ execute: load }); const status = tool({ execute: async () => fetch(u) });`;
   const chainTools = `import { tool } from '@langchain/core/tools'; const load = () => fetch(u);
-    const search = tool(load, {}); const status = tool(async () => fetch(u), {}); const tools = [search, status];`;
+    const search = tool(load, {}); const status = tool(async () => fetch(u), {});`;
   const client = `import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
     const client = new Client(info); await client.connect(new StreamableHTTPClientTransport(url));`;
 
@@ -101,7 +101,7 @@ describe('what the pages recommend is no finding', () => {
     ['docs/agents.md', 'Vercel AI SDK', aiTools, 2],
     ['docs/agents.md', 'OpenAI Agents', 'const readStatus = async ({ id }) => fetch(id);', 1],
     ['docs/agents.md', 'LangChain and LangGraph', chainTools, 2],
-    ['docs/agents.md', 'LangChain and LangGraph #2', chainTools, 2],
+    ['docs/agents.md', 'LangChain and LangGraph #2', `${chainTools} const tools = [search, status];`, 2],
     ['docs/mcp.md', 'A client', client, 1],
     ['docs/mcp.md', 'A map by tool', client, 1],
     [

@@ -37,10 +37,16 @@ describe('the transport of an MCP client', () => {
       'const notes = gateClient(d, new Client(info), o); await notes.connect(new StreamableHTTPClientTransport(url));',
     ],
     [
+      'in a callback',
+      `const t = new StreamableHTTPClientTransport(url); await watch.allow(() => client.connect(t)); ${GATED}`,
+    ],
+    [
       'in a function',
       'export async function open() { const c = new Client(info); await c.connect(new StreamableHTTPClientTransport(url)); return gateClient(d, c, o); }',
     ],
-  ])('%s', (_, text) => check(`${IMPORTS}\n${text}`));
+  ])('%s', (_, text) => {
+    check(`${IMPORTS}\n${text}`);
+  });
 
   test.each([
     ['of a client that nobody gates', 'await client.connect(«new StreamableHTTPClientTransport(url));'],
@@ -56,7 +62,9 @@ describe('the transport of an MCP client', () => {
       `client.connect(«new StreamableHTTPClientTransport(url)); ${GATED} export { client };`,
     ],
     ['of another client', `other.connect(«new StreamableHTTPClientTransport(url)); ${GATED}`],
-  ])('not: %s', (_, text) => check(`${IMPORTS}\n${text}`));
+  ])('not: %s', (_, text) => {
+    check(`${IMPORTS}\n${text}`);
+  });
 
   test('the fix names what is made for it', () => {
     const { findings } = check(`${IMPORTS}\nclient.connect(«new StreamableHTTPClientTransport(url));`);
