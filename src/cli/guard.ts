@@ -19,8 +19,8 @@ export const GUARD_HELP = `penstock guard [paths]  finds calls that pass no gate
                        'src/gate/**'; repeatable
   --gate <name>        a function of yours whose arguments pass the gate;
                        repeatable
-  --fetch-is-gated     setGlobalDispatcher gates Node's own fetch, and so what
-                       is built on it
+  --fetch-is-gated     setGlobalDispatcher gates Node's own fetch, what is
+                       built on it, and undici's fetch, request and so on
   --include-tests      reads tests, too
   --strict             also finds clients whose options are not written where
                        they are made

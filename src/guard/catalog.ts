@@ -11,6 +11,8 @@ export interface Known {
   /** Whether there is more in it that sends. */
   readonly isHolder: boolean;
   readonly isSdk: boolean;
+  /** Whether it sends as Node's own `fetch` does, through the global dispatcher. */
+  readonly usesGlobalFetch: boolean;
 }
 
 const BY_NAME = new Map<string, Spec[]>();
@@ -56,7 +58,10 @@ function matches({ packages }: Spec, name: string): boolean {
 function inSpec(spec: Spec, path: readonly string[], packageName: string, isEntry: boolean): Known | undefined {
   const isSdk = SDK_SPECS.has(spec);
   const way = normal(path);
-  const known = (act: Act | undefined, isHolder: boolean): Known => ({ spec, act, isHolder, isSdk });
+  const known = (act: Act | undefined, isHolder: boolean, name = ''): Known => {
+    const usesGlobalFetch = spec.usesGlobalFetch === true || spec.viaGlobalDispatcher?.test(name) === true;
+    return { spec, act, isHolder, isSdk, usesGlobalFetch };
+  };
   if (way.length === 0) {
     const isHolder = !isSdk && spec !== GLOBALS;
     if (isEntry && spec.self !== undefined) return known(spec.self, isHolder);
@@ -65,7 +70,7 @@ function inSpec(spec: Spec, path: readonly string[], packageName: string, isEntr
   for (let length = Math.min(way.length, 3); length > 0; length -= 1) {
     const name = way.slice(0, length).join('.');
     const act = memberAct(spec, name, packageName);
-    if (act !== undefined) return behind(act, way.slice(length)) ? known(act, false) : undefined;
+    if (act !== undefined) return behind(act, way.slice(length)) ? known(act, false, name) : undefined;
   }
   if (way.length > 1) return undefined;
   if (way[0] === '*') return isSdk || spec === GLOBALS ? undefined : known('request', false);

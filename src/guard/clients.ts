@@ -77,6 +77,7 @@ const UNDICI: Spec = {
     ),
   },
   transport: ['dispatcher'],
+  viaGlobalDispatcher: /^(?:(?:fetch|request|stream|pipeline|connect|upgrade|EventSource)$|getGlobalDispatcher\b)/,
   fix: `${IN_THE_GATE}, or compose the gate of penstock/undici into the dispatcher that it uses`,
 };
 

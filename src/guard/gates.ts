@@ -1,8 +1,10 @@
+import { connectsGated, isQuiet, type Penstock } from './mcp.ts';
 import { Members } from './members.ts';
 import type { Origins } from './origin.ts';
 import type { Binding } from './scope.ts';
 import { packageOf } from './spec.ts';
 import { bare, child, isCall, isFunction, isMember, isWrapper, keyName, list, type Syntax } from './syntax.ts';
+import { Tools } from './tools.ts';
 import type { Tree } from './tree.ts';
 
 /** Functions of Penstock whose arguments, the first left out, pass the gate. */
@@ -12,9 +14,11 @@ const GATES = new Set([
   'gate',
   'gateTool',
   'gateTools',
+  'gateToolCalls',
   'gateClient',
   'gateServer',
   'createFetch',
+  'transportFetch',
 ]);
 /** Those that Penstock's packages hand nothing to the gate with. */
 const NO_GATES = new Set(['createDispatcher', 'watchUngated', 'inventory']);
@@ -44,6 +48,7 @@ export class Gates {
   readonly #origins: Origins;
   readonly #names: ReadonlySet<string>;
   readonly #members: Members;
+  readonly #tools: Tools;
   readonly #known = new Map<Binding | Syntax, boolean>();
   /** Statements that wait for a permit, with `acquire`. */
   readonly #leases = new Set<Syntax>();
@@ -52,6 +57,7 @@ export class Gates {
     this.#tree = tree;
     this.#origins = origins;
     this.#members = new Members(tree);
+    this.#tools = new Tools(tree, origins);
     this.#names = new Set([...GATES, ...moreGates]);
     for (const call of tree.calls) if (this.#isAcquire(call)) this.#markLease(call);
   }
@@ -64,6 +70,8 @@ export class Gates {
     let below = node;
     for (let at = this.#tree.parentOf(node); at !== undefined; at = this.#tree.parentOf(at)) {
       if (isCall(at) && this.#isHandedOver(at, below)) return true;
+      // What runs while a tool is made passes no gate, unlike what the tool runs.
+      if ((isDeferred || isInert) && this.#isOfGatedTool(at, below)) return true;
       if (!isInFunction && this.#followsLease(at, below)) return true;
       if (isFunction(at)) {
         if (this.#isOfGatesOnly(at)) return true;
@@ -75,7 +83,7 @@ export class Gates {
         isInert = false;
       } else if (!isWrapper(at)) {
         const isDefinition = isCall(at) && isDeferred && below.type === 'ObjectExpression';
-        isInert &&= INERT.has(at.type) || isDefinition;
+        isInert &&= INERT.has(at.type) || isDefinition || this.#tools.makes(at, below);
       }
       below = at;
     }
@@ -84,6 +92,9 @@ export class Gates {
 
   /** Whether what gets a name here, or a place in a class, is used in the gate only. */
   #isOfGatesOnly(node: Syntax): boolean {
+    const tool = this.#tools.classOf(node);
+    const made = tool === undefined ? undefined : this.#tree.declaredBy(tool);
+    if (made !== undefined) return this.#isUsedInGatesOnly(made);
     const named = child(node, node.type === 'AssignmentExpression' ? 'left' : 'id');
     const member = named !== undefined && isMember(named) ? this.#members.of(named) : node;
     const uses = member === undefined ? undefined : this.#members.usesOf(member);
@@ -93,9 +104,31 @@ export class Gates {
     return binding !== undefined && this.#isUsedInGatesOnly(binding);
   }
 
+  /** Whether this goes into what `gateToolFunction` returned, or into an agent whose calls of tools are all gated. */
+  #isOfGatedTool(at: Syntax, part: Syntax): boolean {
+    if (at.type === 'ObjectProperty') {
+      return this.#tools.areOfGatedAgent(
+        at,
+        (call) => this.isGate(call) && this.#penstock.isNamed(call, 'gateToolCalls'),
+      );
+    }
+    const callee = isCall(at) ? child(at, 'callee') : undefined;
+    if (callee === undefined || list(at, 'arguments')[0] !== part) return false;
+    return this.#penstock.isMadeBy(callee, 'gateToolFunction');
+  }
+
+  readonly #penstock: Penstock = {
+    isGate: (call) => this.isGate(call),
+    isNamed: (call, name) => this.nameOf(child(call, 'callee') ?? call) === name,
+    isMadeBy: (value, name) =>
+      this.#origins
+        .of(value)
+        .some(({ module, path }) => path.at(-1) === '()' && path.at(-2) === name && !isForeign(module)),
+  };
+
   /** Whether a call is of the gate, by its name and by where that comes from. */
-  #isGate(call: Syntax): boolean {
-    const callee = child(call, 'callee');
+  isGate(call: Syntax): boolean {
+    const callee = isCall(call) ? child(call, 'callee') : undefined;
     const name = callee === undefined ? undefined : this.nameOf(callee);
     if (callee === undefined || name === undefined) return false;
     const modules = this.#origins.of(callee).map(({ module }) => module);
@@ -126,10 +159,11 @@ export class Gates {
   #isHandedOver(call: Syntax, argument: Syntax): boolean {
     const at = list(call, 'arguments').indexOf(argument);
     if (at < 0) return false;
-    if (at > 0 && this.#isGate(call)) return true;
+    if (at > 0 && this.isGate(call)) return true;
     const callee = child(call, 'callee');
     if (callee === undefined) return false;
-    if (at === 0 && this.#isAcquired(callee)) return true;
+    if (at === 0 && (this.#isAcquired(callee) || connectsGated(this.#tree, call, this.#penstock))) return true;
+    if (at === 0 && this.#penstock.isNamed(call, 'transportFetch') && this.isGate(call)) return true;
     if (this.#names.has(this.nameOf(callee) ?? '') && !GATES.has(this.nameOf(callee) ?? '')) return true;
     const inner = bare(callee);
     const helper = inner.type === 'Identifier' ? this.#functionOf(this.#tree.bindingOf(inner)) : undefined;
@@ -158,7 +192,8 @@ export class Gates {
     // A function that calls itself is no reason against it.
     const before = this.#known.size;
     this.#known.set(used, true);
-    const areCovered = uses.length > 0 && uses.every((one) => this.covers(one));
+    const running = uses.filter((one) => !isQuiet(this.#tree, one));
+    const areCovered = running.length > 0 && running.every((one) => this.covers(one));
     this.#known.set(used, areCovered);
     // What was found gated meanwhile was found so because this one was taken to be.
     if (!areCovered) for (const [one, was] of [...this.#known].slice(before + 1)) if (was) this.#known.delete(one);

@@ -108,10 +108,14 @@ export class Options {
     if (!isCall(inner) && inner.type !== 'NewExpression') return true;
     const callee = child(inner, 'callee');
     const origins = callee === undefined ? [] : this.#origins.of(callee);
+    // A dispatcher of undici goes by itself; one that wraps another may wrap a gated one.
+    if (origins.some(({ module, path }) => module === 'undici' && DISPATCHER.test(path.join('.')))) return false;
     const isForeign = origins.some(({ module }) => !module.startsWith('.') && packageOf(module).name !== 'penstock');
     return !isForeign || list(inner, 'arguments').some((one) => bare(one).type !== 'ObjectExpression');
   }
 }
+
+const DISPATCHER = /^(?:default\.)?(?:Agent|Pool|BalancedPool|RoundRobinPool|Client|H2CClient)$/;
 
 function isNothing(node: Syntax): boolean {
   const inner = bare(node);

@@ -174,7 +174,10 @@ const SERVICES: readonly Spec[] = [
   withFetch(
     ['@modelcontextprotocol/sdk', '@modelcontextprotocol/client'],
     ['StreamableHTTPClientTransport', 'SSEClientTransport'],
-    { optionsAt: 1 },
+    {
+      optionsAt: 1,
+      fix: 'pass { fetch: transportFetch() } of penstock/mcp, and use its client through gateClient(dispatcher, client, ...) of penstock/mcp only',
+    },
   ),
   withFetch(['@apollo/client', '@apollo/client/core'], ['HttpLink', 'BatchHttpLink'], {
     members: { ...constructs(['HttpLink', 'BatchHttpLink']), createHttpLink: 'create' },

@@ -20,6 +20,8 @@ export interface Spec {
   readonly optionsAt?: number;
   /** Whether it sends through Node's global `fetch` unless told otherwise. */
   readonly usesGlobalFetch?: boolean;
+  /** Members that send through undici's global dispatcher unless told otherwise, where not all do. */
+  readonly viaGlobalDispatcher?: RegExp;
   /** What to do. */
   readonly fix: string;
 }

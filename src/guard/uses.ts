@@ -1,5 +1,6 @@
 import { type Known, knownOf } from './catalog.ts';
 import { Gates } from './gates.ts';
+import { GlobalDispatcher } from './global-dispatcher.ts';
 import { adaptedBy } from './interop.ts';
 import { Options } from './options.ts';
 import { type Origin, Origins } from './origin.ts';
@@ -22,6 +23,7 @@ export class Uses {
   readonly #origins: Origins;
   readonly #transports: Options;
   readonly #gates: Gates;
+  readonly #dispatcher: GlobalDispatcher;
   readonly #found = new Map<string, Finding>();
 
   constructor(program: Syntax, options: ScanOptions) {
@@ -30,6 +32,8 @@ export class Uses {
     this.#origins = new Origins(this.#tree, (binding, origin) => isTaken(binding, origin));
     this.#transports = new Options(this.#tree, this.#origins);
     this.#gates = new Gates(this.#tree, this.#origins, options.gates ?? []);
+    const isEverywhere = options.isFetchGated === true;
+    this.#dispatcher = new GlobalDispatcher(this.#tree, this.#origins, this.#gates, isEverywhere);
   }
 
   /** In the order in which they stand. */
@@ -231,8 +235,7 @@ export class Uses {
   }
 
   #add(node: Syntax, use: 'call' | 'client' | 'unknown' | 'value' | 'export', known: Known, from: Syntax = node): void {
-    if (this.#options.isFetchGated === true && known.spec.usesGlobalFetch === true) return;
-    if (this.#gates.covers(node)) return;
+    if (this.#dispatcher.covers(node, known, from) || this.#gates.covers(node)) return;
     const { line, column } = node.loc.start;
     const at = `${line}:${column}`;
     if (!this.#found.has(at))

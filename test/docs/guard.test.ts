@@ -80,3 +80,38 @@ test('every option of the page is one of the command', async () => {
   for (const option of options.filter((one) => !one.startsWith('---'))) expect(help).toContain(option);
   expect(blocksOf(PAGE).filter(({ lang }) => lang === 'sh')).toHaveLength(1);
 });
+
+describe('what the pages recommend is no finding', () => {
+  const GUIDES = ['README.md', 'docs/agents.md', 'docs/mcp.md', 'docs/fetch.md', 'docs/from-bottleneck.md'];
+  const blocks = GUIDES.flatMap(blocksOf).filter(({ lang }) => lang === 'ts');
+  const findings = (code: string) => scanText('a.ts', code).findings.map(({ line, what }) => `${line} ${what}`);
+
+  test.each(blocks.map((block) => [`${block.page}: ${block.title}`, block] as const))('%s', (_, { code }) => {
+    expect(scanText('a.ts', code)).toEqual({ findings: [], exempted: [], unused: [], problem: undefined });
+  });
+
+  const aiTools = `import { tool } from 'ai'; const load = () => fetch(u);
+    const search = tool({ execute: load }); const status = tool({ execute: async () => fetch(u) });`;
+  const chainTools = `import { tool } from '@langchain/core/tools'; const load = () => fetch(u);
+    const search = tool(load, {}); const status = tool(async () => fetch(u), {});`;
+  const client = `import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+    const client = new Client(info); await client.connect(new StreamableHTTPClientTransport(url));`;
+
+  test.each([
+    ['docs/agents.md', 'Vercel AI SDK', aiTools, 2],
+    ['docs/agents.md', 'OpenAI Agents', 'const readStatus = async ({ id }) => fetch(id);', 1],
+    ['docs/agents.md', 'LangChain and LangGraph', chainTools, 2],
+    ['docs/agents.md', 'LangChain and LangGraph #2', `${chainTools} const tools = [search, status];`, 2],
+    ['docs/mcp.md', 'A client', client, 1],
+    ['docs/mcp.md', 'A map by tool', client, 1],
+    [
+      'docs/fetch.md',
+      "undici, and Node's own fetch",
+      "export const f = () => request(u); import { request } from 'undici';",
+      1,
+    ],
+  ])('%s, %s: with what it is given written out', (page, title, given, without) => {
+    expect(findings(`${given}\n${blockAt(page, 'ts', title).code}`)).toEqual([]);
+    expect(findings(given)).toHaveLength(without);
+  });
+});
