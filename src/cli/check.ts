@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { readHostPattern } from '../base/hosts.ts';
+import { HostIndex } from '../adapters/support/hosts.ts';
 import { nearest } from '../base/nearest.ts';
 import type { DownstreamPlan } from '../base/plan.ts';
 import { READY_MADE } from '../feedback/classifiers.ts';
@@ -88,19 +88,11 @@ function leftOut({ name, profile, quotas }: DownstreamPlan): string[] {
 
 /** Two downstreams with one host: HTTP adapters cannot tell whose a request is, and refuse it. */
 function claimedTwice({ downstreams }: ReadPolicy['plan']): string[] {
-  const claims = new Map<string, Set<string>>();
-  for (const { name, hosts = [] } of downstreams.values()) {
-    for (const host of hosts) {
-      const { isSuffix = false, name: text = host, port = '' } = readHostPattern(host) ?? {};
-      const key = `${isSuffix ? '*.' : ''}${text}${port === '' ? '' : `:${port}`}`;
-      claims.set(key, (claims.get(key) ?? new Set()).add(name));
-    }
-  }
-  return [...claims]
-    .filter(([, names]) => names.size > 1)
+  return new HostIndex(downstreams)
+    .doubled()
     .map(
-      ([host, names]) =>
-        `  warning: host ${host} is claimed by ${[...names].join(' and ')}: HTTP adapters refuse its requests; leave it to one of them (hosts: [] in the other)`,
+      ({ pattern, downstreams: names }) =>
+        `  warning: host ${pattern.toLowerCase()} is claimed by ${names.join(' and ')}: HTTP adapters refuse its requests; leave it to one of them (hosts: [] in the other)`,
     );
 }
 

@@ -4,8 +4,8 @@ import type { Inside } from '../../base/inside.ts';
 import type { DownstreamPlan } from '../../base/plan.ts';
 import { show } from '../../base/text.ts';
 
-/** A pattern, and the downstreams that claim it: one, unless the policy is wrong. */
-interface Claim {
+/** A pattern, as it was last written, and the downstreams that claim it: one, unless the policy is wrong. */
+export interface Claim {
   readonly pattern: string;
   readonly downstreams: readonly string[];
 }
@@ -34,9 +34,14 @@ export class HostIndex {
    * @throws {InvalidCall} where two downstreams claim one pattern: all such patterns, each with its downstreams.
    */
   check(where: string): this {
-    const doubled = [...this.#exact.values(), ...this.#below.values()].filter(isDoubled);
+    const doubled = this.doubled();
     if (doubled.length > 0) throw new InvalidCall(`${where}: ${doubled.map(complaint).join('; ')}`, { downstream: '' });
     return this;
+  }
+
+  /** Every pattern that two downstreams claim. */
+  doubled(): readonly Claim[] {
+    return [...this.#exact.values(), ...this.#below.values()].filter(isDoubled);
   }
 
   /**
