@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { messageOf } from '../base/text.ts';
 import { glob } from '../guard/globs.ts';
 import type { FileReport, ScanOptions } from '../guard/report.ts';
 import { NOTHING, scanText } from '../guard/scan.ts';
+import { parsed } from './arguments.ts';
 import { filesBelow, type GuardFile, slashed } from './guard-files.ts';
 import { asJson, asText, type GuardReport } from './guard-text.ts';
 import type { Io } from './io.ts';
@@ -80,23 +80,19 @@ function read(args: readonly string[]): Asked {
 }
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        allow: { type: 'string', multiple: true },
-        gate: { type: 'string', multiple: true },
-        'fetch-is-gated': { type: 'boolean' },
-        'include-tests': { type: 'boolean' },
-        strict: { type: 'boolean' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new Error(messageOf(error).split('. ')[0]);
-  }
+  return parsed({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      allow: { type: 'string', multiple: true },
+      gate: { type: 'string', multiple: true },
+      'fetch-is-gated': { type: 'boolean' },
+      'include-tests': { type: 'boolean' },
+      strict: { type: 'boolean' },
+      json: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
 }
 
 async function look({ roots, allow, scan, hasTests }: Asked): Promise<GuardReport> {

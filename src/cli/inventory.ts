@@ -1,9 +1,9 @@
-import { parseArgs } from 'node:util';
 import type { ClaimedHost, InventorySnapshot, SeenHost, Snapshot } from '../base/snapshot.ts';
 import { messageOf } from '../base/text.ts';
 import { readToken } from '../status/secret.ts';
+import { parsed } from './arguments.ts';
 import type { Io } from './io.ts';
-import { DEFAULT_ADDRESS, readAddress } from './top-address.ts';
+import { addressesOf, DEFAULT_ADDRESS, type readAddress } from './top-address.ts';
 import { fetchSnapshots, Unreadable } from './top-fetch.ts';
 import { shortDuration } from './top-numbers.ts';
 import { clean, padded, widthOf } from './top-text.ts';
@@ -69,29 +69,19 @@ async function readArguments(args: readonly string[], io: Io): Promise<Asked> {
   const { json = false, help = false } = values;
   const from = values['token-from'];
   const token = from === undefined || help ? undefined : await readToken(from, io.env);
-  const addresses = (positionals.length > 0 ? positionals : [DEFAULT_ADDRESS]).flatMap(readAddress);
-  return {
-    addresses: [...new Map(addresses.map((one) => [one.url, one])).values()],
-    token,
-    isJson: json,
-    isHelp: help,
-  };
+  return { addresses: addressesOf(positionals), token, isJson: json, isHelp: help };
 }
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        'token-from': { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new Error(messageOf(error).split('. ')[0]);
-  }
+  return parsed({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      'token-from': { type: 'string' },
+      json: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
 }
 
 async function readAll({ addresses, token }: Asked): Promise<{ told: Told[]; problems: Problem[] }> {

@@ -47,3 +47,9 @@ function normal(text: string): string {
   url.pathname = /\/snapshot(\/[^/]+)?$/.test(path) ? path : `${path}${PATH}`;
   return url.href;
 }
+
+/** What the texts name, each once; without any the default address. */
+export function addressesOf(texts: readonly string[]): Address[] {
+  const all = (texts.length > 0 ? texts : [DEFAULT_ADDRESS]).flatMap(readAddress);
+  return [...new Map(all.map((one) => [one.url, one])).values()];
+}

@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import { parseDuration } from '../base/duration.ts';
 import { messageOf, show } from '../base/text.ts';
 import { readToken } from '../status/secret.ts';
-import { DEFAULT_ADDRESS, readAddress } from './top-address.ts';
+import { parsed } from './arguments.ts';
+import { addressesOf, DEFAULT_ADDRESS } from './top-address.ts';
 import type { Fleet } from './top-fleet.ts';
 import { Live, type Terminal } from './top-live.ts';
 import { paint } from './top-paint.ts';
@@ -55,8 +55,7 @@ export async function top(args: readonly string[], io: TopIo): Promise<number> {
       return 0;
     }
     const token = asked.tokenFrom === undefined ? undefined : await readToken(asked.tokenFrom, io.env);
-    const addresses = (asked.urls.length > 0 ? asked.urls : [DEFAULT_ADDRESS]).flatMap(readAddress);
-    poller = new Poller([...new Map(addresses.map((one) => [one.url, one])).values()], token);
+    poller = new Poller(addressesOf(asked.urls), token);
   } catch (error) {
     io.err(`penstock top: ${messageOf(error).replace(/^tokenFrom/, '--token-from')}\nTry: penstock top --help\n`);
     return 2;
@@ -83,21 +82,17 @@ function readArguments(args: readonly string[]): Asked {
 }
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        'token-from': { type: 'string' },
-        interval: { type: 'string' },
-        once: { type: 'boolean' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new Error(messageOf(error).split('. ')[0]);
-  }
+  return parsed({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      'token-from': { type: 'string' },
+      interval: { type: 'string' },
+      once: { type: 'boolean' },
+      json: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
 }
 
 async function once(poller: Poller, io: TopIo): Promise<number> {
