@@ -9,8 +9,6 @@ import { type Request, readCost } from './request.ts';
 import type { AbortOwner } from './signals.ts';
 import { tell } from './telling.ts';
 
-export type { FlightHost } from './flight-host.ts';
-
 /** A lease that names no end, in a lane that names none, ends after this. */
 const LEASE_MS = 600_000;
 
