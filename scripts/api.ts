@@ -13,7 +13,7 @@ import { type Node, parseSync } from 'oxc-parser';
 const ROOT = join(import.meta.dirname, '..');
 
 /** Every entry that the manifest exports with types, and its declarations below `dist`. */
-function entries(): [string, string][] {
+export function entries(): [string, string][] {
   const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     exports: Readonly<Record<string, string | { readonly types: string }>>;
   };

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { entries } from '../../scripts/api.ts';
 import { createDispatcher } from '../../src/index.ts';
 import { allBlocks, type Block, ROOT } from '../docs/support/pages.ts';
 import { NEIGHBOURS } from './given.ts';
@@ -9,31 +10,16 @@ import { NEIGHBOURS } from './given.ts';
 /** In node_modules: packages are found from there, and nobody commits it. */
 const FOLDER = join(ROOT, 'node_modules', '.cache', `penstock-types-${process.pid}`);
 
-/** Every entry that the manifest exports with types, as its source. */
-function entries(): Record<string, string[]> {
-  const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    exports: Readonly<Record<string, string | { readonly types: string }>>;
-  };
-  const sources = Object.entries(exports).flatMap(([name, target]) =>
-    typeof target === 'string'
-      ? []
-      : [
-          [
-            name.replace('.', 'penstock'),
-            [join(ROOT, target.types.replace('./dist/', 'src/').replace('.d.ts', '.ts'))],
-          ],
-        ],
-  );
-  return Object.fromEntries(sources) as Record<string, string[]>;
-}
+/** Every entry of the package, as its source. */
+const sources = Object.fromEntries(
+  entries().map(([name, file]) => [name.replace('.', 'penstock'), [join(ROOT, 'src', file.replace('.d.ts', '.ts'))]]),
+);
 
 /** Stricter than many a reader's: what compiles here compiles there. */
 const CONFIG = {
   extends: join(ROOT, 'tsconfig.json'),
   compilerOptions: {
-    paths: {
-      ...entries(),
-    },
+    paths: sources,
     allowImportingTsExtensions: true,
     rewriteRelativeImportExtensions: false,
     noPropertyAccessFromIndexSignature: true,

@@ -1,20 +1,10 @@
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { gateClient } from '../../../src/adapters/mcp.ts';
 import { createDispatcher, type PolicyInput } from '../../../src/index.ts';
-import { type Connection, inMemory } from './support/connections.ts';
-import { gatedClient, lookUp } from './support/gated-client.ts';
+import { connected, gatedClient as gated, lookUp } from './support/gated-client.ts';
 import { rig, said, TWO_A_MINUTE } from './support/rig.ts';
-import { answer, lookUpServer } from './support/tools.ts';
-
-let open: Connection | undefined;
-afterEach(async () => open?.close());
-
-async function gated(...args: Parameters<typeof gatedClient>) {
-  const world = await gatedClient(...args);
-  open = world.connection;
-  return world;
-}
+import { answer } from './support/tools.ts';
 
 describe('the timeout of a request is the whole time that its caller waits', () => {
   test('what is left of it goes to the request, and its server is told', async () => {
@@ -71,7 +61,7 @@ describe('the timeout of a request is the whole time that its caller waits', () 
   });
 
   test('a request that takes too long fails as it does without a gate', async () => {
-    open = await inMemory(lookUpServer);
+    const open = await connected();
     const dispatcher = createDispatcher<PolicyInput>(
       { downstreams: { notes: TWO_A_MINUTE } },
       { alertSinks: [], env: {} },
@@ -226,7 +216,7 @@ test('two gates of one client leave its listener as it was, in whatever order th
 
 test('200 calls at once come through in order, and none is left over', async () => {
   const { dispatcher, clock } = rig({ notes: { quota: '1000/second', maxConcurrent: 7 } });
-  open = await inMemory(lookUpServer);
+  const open = await connected();
   const client = gateClient(dispatcher, open.client, { downstream: 'notes' });
   const calls = Array.from({ length: 200 }, (_, i) => client.callTool(lookUp(`T-${i}`)));
   let isDone = false;

@@ -1,23 +1,13 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { CallToolResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { gateClient } from '../../../src/adapters/mcp.ts';
 import type { CallEvent } from '../../../src/base/events.ts';
 import { isAdmissionError } from '../../../src/index.ts';
 import { openDispatcher, refusingDispatcher } from '../../../src/testing.ts';
-import { type Connection, inMemory } from './support/connections.ts';
-import { gatedClient, lookUp } from './support/gated-client.ts';
+import { connected, gatedClient as gated, lookUp } from './support/gated-client.ts';
 import { rig, said } from './support/rig.ts';
-import { answer, lookUpServer, WHO } from './support/tools.ts';
-
-let open: Connection | undefined;
-afterEach(async () => open?.close());
-
-async function gated(...args: Parameters<typeof gatedClient>) {
-  const world = await gatedClient(...args);
-  open = world.connection;
-  return world;
-}
+import { answer, WHO } from './support/tools.ts';
 
 describe('the client that is returned', () => {
   test('is the client in all else: getters, handlers, capabilities, its class', async () => {
@@ -120,7 +110,7 @@ describe('a refusal', () => {
   });
 
   test('of every code is a result, in a double too', async () => {
-    open = await inMemory(lookUpServer);
+    const open = await connected();
     const paused = gateClient(refusingDispatcher('RATE_LIMITED', { retryAfterMs: 600_000 }), open.client, {
       downstream: 'notes',
     });

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import { type GateClientOptions, gateClient } from '../../../../src/adapters/mcp.ts';
 import { inMemory } from './connections.ts';
 import { rig } from './rig.ts';
@@ -10,11 +11,18 @@ export const lookUp = (id: string, _meta?: Record<string, unknown>) => ({
   ...(_meta && { _meta }),
 });
 
-/** A gated client of a server in this process. */
+/** A client of a server in this process, closed at the end of the test. */
+export async function connected(server: () => ReturnType<typeof lookUpServer> = lookUpServer) {
+  const connection = await inMemory(server);
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+/** A gated client of a server in this process, closed at the end of the test. */
 export async function gatedClient(options: Omit<GateClientOptions, 'downstream' | 'downstreams'> = {}) {
   const world = rig();
   const server = lookUpServer();
-  const connection = await inMemory(() => server);
+  const connection = await connected(() => server);
   const client = gateClient(world.dispatcher, connection.client, { downstream: 'notes', ...options });
   /** Takes the two that start at once. */
   const fill = () => Promise.all([client.callTool(lookUp('a')), client.callTool(lookUp('b'))]);
